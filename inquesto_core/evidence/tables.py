@@ -1,0 +1,247 @@
+"""The evidence tables: columns and dtypes, declared once.
+
+Every table begins with ``call_id`` and is sorted by its key (``KEYS``). Times are int64
+milliseconds from the start of the recording, intervals half-open. Null means *not known*.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+__all__ = ["KEYS", "TABLES", "empty_table", "make_table", "sort_table"]
+
+_TEXT = pl.String
+_INT = pl.Int64
+_BOOL = pl.Boolean
+_REAL = pl.Float64
+_TEXTS = pl.List(pl.String)
+
+#: One row a call: what call.json says and what reading and measuring made of it.
+CALLS = {
+    "call_id": _TEXT,
+    "population": _TEXT,
+    "scenario_id": _TEXT,
+    "condition": _TEXT,
+    "group": _TEXT,
+    "trial": _INT,
+    "agent_name": _TEXT,
+    "agent_fingerprint": _TEXT,
+    "agent_config": _TEXT,  # canonical JSON of the allow-listed short values
+    "platform": _TEXT,
+    "ended_at": _TEXT,  # as written in call.json
+    "ended_by": _TEXT,  # agent | caller | system | unknown
+    "ended_reason": _TEXT,
+    "exclusion_reason": _TEXT,  # the bundle's own, or why it could not be read; null = usable
+    "timing_source": _TEXT,  # measured | reported | null = no timing at all
+    "timing_reasons": _TEXTS,  # why timing is not evaluated; empty = evaluated
+    "condition_class": _TEXT,  # key into timing_uncertainty_ms
+    "duration_ms": _INT,
+    "window_from_ms": _INT,
+    "window_to_ms": _INT,
+    "has_trace": _BOOL,  # a readable trace.json, were it empty
+    "has_transcript": _BOOL,
+    "has_verdicts": _BOOL,
+    "warnings": _TEXTS,  # problem codes that do not change the result
+}
+
+#: Stretches of sound on one channel, after boundary refinement; rejected ones are kept too.
+SEGMENTS = {
+    "call_id": _TEXT,
+    "channel": _TEXT,  # caller | agent
+    "start_ms": _INT,
+    "end_ms": _INT,
+    "rejected": _TEXT,  # null = this party speaking; else why not (echo, ignored, no_speech, …)
+    "source": _TEXT,  # measured | reported
+}
+
+TOOL_CALLS = {
+    "call_id": _TEXT,
+    "position": _INT,  # 0-based place in the trace
+    "id": _TEXT,
+    "name": _TEXT,
+    "status": _TEXT,  # ok | error | cancelled | missing | unknown
+    "start_ms": _INT,
+    "end_ms": _INT,
+    "arguments": _TEXT,  # canonical JSON, null = could not be parsed
+    "raw_arguments": _TEXT,
+    "result": _TEXT,  # canonical JSON
+}
+
+#: One row a transcript turn.
+TRANSCRIPT = {
+    "call_id": _TEXT,
+    "position": _INT,
+    "speaker": _TEXT,  # caller | agent
+    "start_ms": _INT,
+    "end_ms": _INT,
+    "text": _TEXT,
+    "heard_text": _TEXT,  # what was really played, null = as written
+    "n_words": _INT,  # of heard_text if given, else of text
+    "source": _TEXT,
+}
+
+WORDS = {
+    "call_id": _TEXT,
+    "turn": _INT,
+    "position": _INT,
+    "speaker": _TEXT,
+    "word": _TEXT,
+    "start_ms": _INT,
+    "end_ms": _INT,
+}
+
+#: One row a question answered (or left undetermined) about a call.
+VERDICTS = {
+    "call_id": _TEXT,
+    "question": _TEXT,
+    "verdict": _BOOL,  # null = undetermined
+    "turn": _INT,
+    "reason": _TEXT,
+    "model": _TEXT,
+    "model_sha256": _TEXT,
+    "rubric_sha256": _TEXT,
+    "source": _TEXT,  # recorded | judge
+}
+
+STATES = {
+    "call_id": _TEXT,
+    "before": _TEXT,  # canonical JSON
+    "after": _TEXT,
+    "expected": _TEXT,
+}
+
+#: One row a channel: the file it came from and what its sound is like.
+MEDIA = {
+    "call_id": _TEXT,
+    "channel": _TEXT,
+    "file": _TEXT,
+    "sha256": _TEXT,
+    "format": _TEXT,
+    "codec": _TEXT,
+    "sample_rate_hz": _INT,
+    "channel_index": _INT,
+    "frames": _INT,
+    "duration_ms": _INT,
+    "missing_ms": _INT,  # promised by the header and not there
+    "dc_offset": _REAL,
+    "peak_dbfs": _REAL,
+    "active_dbfs": _REAL,  # level of its speech, null = none
+    "floor_dbfs": _REAL,
+    "clipped_fraction": _REAL,
+}
+
+UTTERANCES = {
+    "call_id": _TEXT,
+    "position": _INT,
+    "start_ms": _INT,
+    "end_ms": _INT,
+    "voiced_ms": _INT,
+}
+
+TURNS = {
+    "call_id": _TEXT,
+    "position": _INT,
+    "start_ms": _INT,
+    "end_ms": _INT,
+    "voiced_ms": _INT,
+}
+
+#: One row a caller utterance: what became of it.
+REPLIES = {
+    "call_id": _TEXT,
+    "utterance": _INT,
+    "start_ms": _INT,
+    "end_ms": _INT,
+    "status": _TEXT,  # replied | no_reply | censored | overlapped | simultaneous
+    "clock_ms": _INT,  # when the wait began; null where there is none
+    "latency_ms": _INT,  # replied only
+    "waited_ms": _INT,  # no_reply and censored only
+}
+
+#: One row an agent turn that begins inside a caller utterance.
+TALK_OVERS = {
+    "call_id": _TEXT,
+    "turn": _INT,
+    "utterance": _INT,
+    "at_ms": _INT,
+    "caller_end_ms": _INT,
+    "value_ms": _INT,
+    "kind": _TEXT,  # over_speech | cut_in
+    "short": _BOOL,
+    "simultaneous": _BOOL,
+    "counted": _BOOL,
+}
+
+EVENTS = {
+    "call_id": _TEXT,
+    "type": _TEXT,
+    "severity": _INT,
+    "at_ms": _INT,
+    "end_ms": _INT,
+    "value": _INT,
+    "threshold": _INT,
+    "margin_ms": _INT,
+    "source": _TEXT,  # audio | transcript | trace | judge | trace × judge
+    "counted": _BOOL,  # the one of its type that the tallies count
+    "evidence_key": _TEXT,  # where to look: replies/3, tool_calls/1, verdicts/wrong_info
+}
+
+#: What is wrong with the inputs, as read.
+PROBLEMS = {
+    "call_id": _TEXT,
+    "level": _TEXT,
+    "code": _TEXT,
+    "file": _TEXT,
+    "pointer": _TEXT,
+    "message": _TEXT,
+}
+
+TABLES: dict[str, dict[str, pl.DataType | type[pl.DataType]]] = {
+    "calls": CALLS,
+    "segments": SEGMENTS,
+    "tool_calls": TOOL_CALLS,
+    "transcript": TRANSCRIPT,
+    "words": WORDS,
+    "verdicts": VERDICTS,
+    "states": STATES,
+    "media": MEDIA,
+    "utterances": UTTERANCES,
+    "turns": TURNS,
+    "replies": REPLIES,
+    "talk_overs": TALK_OVERS,
+    "events": EVENTS,
+    "problems": PROBLEMS,
+}
+
+#: The sort key of each table; unique except in ``events`` and ``problems``.
+KEYS: dict[str, tuple[str, ...]] = {
+    "calls": ("call_id",),
+    "segments": ("call_id", "channel", "start_ms", "end_ms"),
+    "tool_calls": ("call_id", "position"),
+    "transcript": ("call_id", "position"),
+    "words": ("call_id", "turn", "position"),
+    "verdicts": ("call_id", "question"),
+    "states": ("call_id",),
+    "media": ("call_id", "channel"),
+    "utterances": ("call_id", "position"),
+    "turns": ("call_id", "position"),
+    "replies": ("call_id", "utterance"),
+    "talk_overs": ("call_id", "turn"),
+    "events": ("call_id", "type", "at_ms", "evidence_key"),
+    "problems": ("call_id", "file", "pointer", "code", "message"),
+}
+
+
+def empty_table(name: str) -> pl.DataFrame:
+    """Return the table `name` with its columns and no row."""
+    return pl.DataFrame(schema=TABLES[name])
+
+
+def make_table(name: str, rows: list[dict[str, object]]) -> pl.DataFrame:
+    """Return rows as the table `name`, missing columns null, sorted by its key."""
+    return sort_table(name, pl.DataFrame(rows, schema=TABLES[name], strict=True, orient="row"))
+
+
+def sort_table(name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return `frame` with the declared columns in order, sorted by the table's key."""
+    return frame.select(TABLES[name].keys()).sort(KEYS[name], nulls_last=True)
