@@ -1,0 +1,288 @@
+"""Which folders are call bundles: in folders, archives and manifests, in one order.
+
+A folder with a `call.json` is a bundle; what lies deeper in it belongs to it. A bundle's label is
+its path from its source, the source's own name first, so that it is the same wherever the source
+lies. Bundles are sorted by label, and one that is reached twice is there once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inquesto_core.bundle.archives import LIMITS, Limits, is_archive, unpack
+from inquesto_core.bundle.manifest import MANIFEST_SUFFIXES, manifest_rows
+from inquesto_core.errors import BundleError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["BundleRef", "Found", "find_bundles"]
+
+#: Folders are searched this deep below a source.
+MAX_DEPTH = 32
+
+_PARTS = frozenset({"trace.json", "transcript.json", "state.json", "verdicts.json"})
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleRef:
+    """A folder that holds `call.json`, and the label that names it before its call id is known."""
+
+    path: Path
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What lies in the sources.
+
+    Parameters
+    ----------
+    refs : tuple of BundleRef
+        Sorted by label; each folder once.
+    populations : tuple of Path
+        A `population.json` at the root of a source, in the order of the sources' names.
+    problems : tuple of Problem
+        What was passed over, and why.
+    """
+
+    refs: tuple[BundleRef, ...] = ()
+    populations: tuple[Path, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    path: Path
+    name: str
+
+
+def find_bundles(sources: Iterable[str | Path], *, scratch: Path, limits: Limits = LIMITS) -> Found:
+    """Return every bundle in `sources`, in one order whatever the order of the sources.
+
+    Parameters
+    ----------
+    sources : iterable of str or Path
+        Bundle folders, folders of bundles, ``.zip``/``.tar``/``.tar.gz``/``.tgz`` archives of
+        them, or manifests: ``.jsonl`` with rows ``{"bundle": path}``, ``.parquet`` with a column
+        ``bundle``; relative paths count from the manifest's folder.
+    scratch : Path
+        Where archives are unpacked; each into a folder of its own, emptied first.
+    limits : Limits
+        What an archive may hold.
+
+    Returns
+    -------
+    Found
+        Problem codes: ``source_missing``, ``source_remote``, ``source_unknown``, ``no_bundles``,
+        ``call_json_missing``, ``bundle_missing``, ``link_refused``, ``too_deep``,
+        ``folder_unreadable``, ``manifest_row``, ``manifest_unreadable``, ``nested_archive``, and
+        those of `inquesto_core.bundle.archives.unpack`.
+
+    Raises
+    ------
+    StoreError
+        The scratch disk is full or read-only.
+    """
+    search = _Search(scratch, limits)
+    local = {_absolute(source) for source in search.refuse_remote(sources)}
+    for path in sorted(local, key=lambda each: (each.name, str(each))):
+        search.source(_Source(path=path, name=path.name or "root"))
+    return search.found()
+
+
+class _Search:
+    def __init__(self, scratch: Path, limits: Limits) -> None:
+        self.scratch, self.limits = scratch, limits
+        self.refs: list[BundleRef] = []
+        self.populations: list[Path] = []
+        self.problems: list[Problem] = []
+
+    def found(self) -> Found:
+        """Return what was gathered, each folder under the first of its labels."""
+        refs: dict[str, BundleRef] = {}
+        for ref in sorted(self.refs, key=lambda each: (each.label, str(each.path))):
+            refs.setdefault(os.path.realpath(ref.path), ref)
+        return Found(
+            refs=tuple(refs.values()),
+            populations=tuple(dict.fromkeys(self.populations)),
+            problems=tuple(dict.fromkeys(self.problems)),
+        )
+
+    def refuse_remote(self, sources: Iterable[str | Path]) -> Iterator[str | Path]:
+        for source in sources:
+            if _SCHEME.match(str(source)) and not Path(source).exists():
+                self.problems.append(_remote(str(source)))
+            else:
+                yield source
+
+    def source(self, source: _Source) -> None:
+        n_refs, n_problems = len(self.refs), len(self.problems)
+        path = source.path
+        if path.is_dir():
+            self._root(path, source.name)
+        elif not path.exists():
+            self._problem("source_missing", source.name, "is not there", "a file or folder")
+        elif is_archive(path.name) and path.is_file():
+            self._archive(source)
+        elif path.suffix.lower() in MANIFEST_SUFFIXES and path.is_file():
+            self._manifest(source)
+        else:
+            self._problem(
+                "source_unknown",
+                source.name,
+                "is no kind of source",
+                "a folder, .zip, .tar, .tar.gz, .tgz, .jsonl or .parquet",
+            )
+        explained = any(problem.level == "error" for problem in self.problems[n_problems:])
+        if len(self.refs) == n_refs and not explained:
+            self._problem("no_bundles", source.name, "holds no bundle", "folders with a call.json")
+
+    def _root(self, root: Path, label: str) -> None:
+        population = root / "population.json"
+        if population.is_symlink():
+            self._link(f"{label}/population.json")
+        elif population.is_file():
+            self.populations.append(population)
+        self._folder(root, label)
+
+    def _folder(self, top: Path, label: str) -> None:
+        pending = [(top, label, 0)]
+        while pending:
+            folder, name, depth = pending.pop()
+            try:
+                with os.scandir(folder) as entries:
+                    listed = sorted(entries, key=lambda entry: entry.name)
+            except OSError as exc:
+                found = f"cannot be listed: {exc.strerror}"
+                self._problem("folder_unreadable", name, found, "a readable folder")
+                continue
+            names = {entry.name for entry in listed if entry.is_file(follow_symlinks=False)}
+            if "call.json" in names:
+                self.refs.append(BundleRef(path=folder, label=name))
+                continue
+            if names & _PARTS:
+                self._problem(
+                    "call_json_missing",
+                    name,
+                    f"has {', '.join(sorted(names & _PARTS))} and no call.json",
+                    "a call.json beside them",
+                )
+            for entry in listed:
+                inner = f"{name}/{entry.name}"
+                if entry.is_symlink():
+                    self._link(inner)
+                elif entry.is_dir(follow_symlinks=False):
+                    if depth == MAX_DEPTH:
+                        self._problem(
+                            "too_deep", inner, f"lies over {MAX_DEPTH} folders deep", "less depth"
+                        )
+                    else:
+                        pending.append((folder / entry.name, inner, depth + 1))
+                elif is_archive(entry.name):
+                    self._nested(inner)
+
+    def _archive(self, source: _Source) -> None:
+        # Named by where the archive lies, so that a run that was interrupted finds its own folder.
+        key = hashlib.sha256(os.fsencode(os.path.realpath(source.path))).hexdigest()[:16]
+        into = self.scratch / key
+        if into.is_symlink():
+            into.unlink()
+        elif into.is_dir():
+            shutil.rmtree(into)
+        try:
+            unpack(source.path, into, limits=self.limits)
+        except BundleError as exc:
+            self.problems.append(replace(exc.problem, file=source.name))
+            return
+        root, label = into, source.name
+        inside = list(into.iterdir())
+        # Most archives hold one folder that holds everything; that folder is then the root.
+        if len(inside) == 1 and inside[0].is_dir() and not (inside[0] / "call.json").exists():
+            root, label = inside[0], f"{source.name}/{inside[0].name}"
+        self._root(root, label)
+
+    def _manifest(self, source: _Source) -> None:
+        try:
+            for place, row in manifest_rows(source.path):
+                if isinstance(row, Problem):
+                    self.problems.append(row.at(file=source.name))
+                else:
+                    self._manifest_row(source, place, row)
+        except BundleError as exc:
+            self.problems.append(replace(exc.problem, file=source.name))
+
+    def _manifest_row(self, source: _Source, place: str, row: str) -> None:
+        if _SCHEME.match(row):
+            self.problems.append(replace(_remote(row), file=source.name, pointer=place))
+            return
+        folder = Path(os.path.normpath(source.path.parent / row))
+        call = folder / "call.json"
+        if folder.is_symlink() or call.is_symlink():
+            self._link(source.name, place)
+        elif not call.is_file():
+            self._problem(
+                "bundle_missing",
+                source.name,
+                f"{_quoted(row)} is no bundle",
+                "a folder with a call.json",
+                place,
+            )
+        else:
+            # An absolute row says where this machine keeps things; its label does not.
+            name = (
+                folder.name if Path(row).is_absolute() else Path(os.path.normpath(row)).as_posix()
+            )
+            self.refs.append(BundleRef(path=folder, label=f"{source.name}/{name}"))
+
+    def _problem(
+        self, code: str, file: str, found: str, expected: str, pointer: str | None = None
+    ) -> None:
+        self.problems.append(
+            Problem(code=code, found=found, expected=expected, file=file, pointer=pointer)
+        )
+
+    def _link(self, file: str, pointer: str | None = None) -> None:
+        self._problem(
+            "link_refused",
+            file,
+            "is a symbolic link and was not followed",
+            "a file or folder itself",
+            pointer,
+        )
+
+    def _nested(self, file: str) -> None:
+        self.problems.append(
+            Problem(
+                code="nested_archive",
+                found="is an archive inside a source and was not opened",
+                remedy="give it as a source of its own",
+                file=file,
+                level="warning",
+            )
+        )
+
+
+def _absolute(source: str | Path) -> Path:
+    return Path(os.path.abspath(source))  # noqa: PTH100 - resolve() would follow links
+
+
+def _remote(source: str) -> Problem:
+    return Problem(
+        code="source_remote",
+        found=f"{_quoted(source)} is not on this machine",
+        expected="a local path",
+        remedy="download it first",
+    )
+
+
+def _quoted(text: str) -> str:
+    return ascii(text if len(text) <= 80 else text[:79] + "…")

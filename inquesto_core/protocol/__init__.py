@@ -1,0 +1,38 @@
+"""What one version of the protocol fixes, as data: definition, populations, releases, differences.
+
+Other rooms read thresholds, pins, views and scenarios from here and hold none of their own.
+"""
+
+from __future__ import annotations
+
+from inquesto_core.protocol.definition import (
+    DEFAULT_PROTOCOL,
+    EventType,
+    Protocol,
+    TimelineLimits,
+    View,
+    load_protocol,
+    protocol_names,
+)
+from inquesto_core.protocol.difference import Change, diff_protocols
+from inquesto_core.protocol.population import Population, Scenario, Slot, load_population
+from inquesto_core.protocol.release import check_release, protocol_digest, released
+
+__all__ = [
+    "DEFAULT_PROTOCOL",
+    "Change",
+    "EventType",
+    "Population",
+    "Protocol",
+    "Scenario",
+    "Slot",
+    "TimelineLimits",
+    "View",
+    "check_release",
+    "diff_protocols",
+    "load_population",
+    "load_protocol",
+    "protocol_digest",
+    "protocol_names",
+    "released",
+]

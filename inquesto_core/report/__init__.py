@@ -1,0 +1,1 @@
+"""Records set out for people to read."""

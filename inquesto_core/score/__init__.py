@@ -1,0 +1,1 @@
+"""From evidence to a score: pass rule, accounting, rates, views, record and citation line."""

@@ -1,0 +1,250 @@
+"""What each call is to the score: out of n with a reason, the agent's fault, open, or complete.
+
+A reason is a code, with a colon and what it is about where that helps
+(``verdict_missing:wrong_info``). What is undetermined is read off the evidence and not off the
+events it decides, so that membership of n never depends on the outcome.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from inquesto_core.events.judged import (
+    ANSWER_PREFIX,
+    GIVEN_PREFIX,
+    asked_where,
+    judged_questions,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from inquesto_core.protocol import Population, Protocol
+
+__all__ = [
+    "SLOT",
+    "agent_faults",
+    "call_standing",
+    "exclusions",
+    "missing_slots",
+    "reason_list",
+    "with_trial",
+]
+
+#: What makes a call the one that the population expects, within one agent's run.
+SLOT = ("scenario_id", "condition", "group", "trial")
+
+#: A timing reason that an agent without any sound has by itself.
+_CHANNEL_SILENT = "channel_silent"
+
+#: No reason has a control character: labels may not, and codes do not.
+_BETWEEN = "\n"
+
+
+def reason_list(*reasons: pl.Expr) -> pl.Expr:
+    """Return the reasons that are not null as one list, in the order given.
+
+    Goes by way of text, which takes a fraction of the time of lists that are nearly always empty.
+    """
+    text = pl.concat_str(*reasons, separator=_BETWEEN, ignore_nulls=True)
+    none = pl.lit([], dtype=pl.List(pl.String))
+    return pl.when(text == "").then(none).otherwise(text.str.split(_BETWEEN))
+
+
+def _when(condition: pl.Expr, reason: str) -> pl.Expr:
+    return pl.when(condition.fill_null(value=False)).then(pl.lit(reason))
+
+
+def with_trial(calls: pl.DataFrame, *, population: Population) -> pl.DataFrame:
+    """Return `calls` with trial 0 where none is named and the design has only that one."""
+    if population.design.trials > 1:
+        return calls
+    return calls.with_columns(pl.col("trial").fill_null(0))
+
+
+def exclusions(calls: pl.DataFrame, *, protocol: Protocol, population: Population) -> pl.DataFrame:
+    """Return ``call_id`` and ``exclusion``: why a call is out of n; empty = it is not.
+
+    The bundle's own reason or why it could not be read; ``lost_session``; ``unknown_scenario``,
+    ``unknown_condition``, ``unknown_group``, ``unknown_trial`` for what the population does not
+    name; ``duplicate_slot`` for every one of several calls of one agent that are otherwise in order
+    and fill the same slot. A call taken out with a reason may thus be recorded again.
+    """
+    calls = with_trial(calls, population=population)
+    names = {
+        "scenario": [scenario.id for scenario in population.scenarios],
+        "condition": population.conditions,
+        "group": population.groups,
+    }
+    columns = {"scenario": "scenario_id", "condition": "condition", "group": "group"}
+    known = {
+        what: pl.col(columns[what]).is_in(pl.Series(list(known), dtype=pl.String).implode())
+        for what, known in names.items()
+    }
+    lost = pl.Series(list(protocol.accounting.lost_session_reasons), dtype=pl.String)
+    own = reason_list(
+        pl.col("exclusion_reason"),
+        _when(pl.col("ended_reason").is_in(lost.implode()), "lost_session"),
+        *(
+            _when(~is_known.fill_null(value=False), f"unknown_{what}")
+            for what, is_known in known.items()
+        ),
+        _when(pl.col("trial").is_null(), "unknown_trial"),
+    )
+    table = calls.with_columns(own=own).with_columns(in_order=pl.col("own").list.len() == 0)
+    several = pl.col("in_order").sum().over("agent_fingerprint", *SLOT) > 1
+    twice = pl.col("in_order") & several
+    duplicate = pl.lit(["duplicate_slot"])
+    return table.select("call_id", exclusion=pl.when(twice).then(duplicate).otherwise("own"))
+
+
+def agent_faults(
+    calls: pl.DataFrame,
+    tool_calls: pl.DataFrame,
+    transcript: pl.DataFrame,
+    utterances: pl.DataFrame,
+    turns: pl.DataFrame,
+    *,
+    protocol: Protocol,
+) -> pl.DataFrame:
+    """Return ``call_id`` and ``fault``: how the agent side broke the call off; null = it did not.
+
+    - the protocol's ``agent_fault_reasons``, where the agent or the system ended the call;
+    - ``system_ended_agent_turn``: the system ended the call for another reason than a lost session,
+      and the last agent turn reaches the window's end or ends less than ``ipu_gap_ms`` before it,
+      so that more sound would have belonged to it;
+    - ``agent_silent``: measured, the caller spoke, no agent turn was heard, and neither trace (a
+      tool call) nor transcript (an agent turn with words) shows one.
+
+    Parameters
+    ----------
+    calls, tool_calls, transcript, utterances, turns : evidence tables of those names
+    """
+    rules = protocol.accounting
+    fault, lost = (
+        pl.Series(list(names), dtype=pl.String).implode()
+        for names in (rules.agent_fault_reasons, rules.lost_session_reasons)
+    )
+    words = transcript.filter((pl.col("speaker") == "agent") & (pl.col("n_words") > 0))
+    table = calls.select(
+        "call_id",
+        "ended_by",
+        "ended_reason",
+        "timing_source",
+        "timing_reasons",
+        "window_to_ms",
+    )
+    table = table.join(
+        turns.group_by("call_id").agg(last_turn_ms=pl.col("end_ms").max()),
+        on="call_id",
+        how="left",
+        maintain_order="left",
+    ).with_columns(caller_spoke=_held(utterances), agent_acted=_held(tool_calls) | _held(words))
+    by, reason = pl.col("ended_by"), pl.col("ended_reason")
+    stated = by.is_in(["agent", "system"]) & reason.is_in(fault)
+    rest_ms = pl.col("window_to_ms") - pl.col("last_turn_ms")
+    cut_off = (
+        (by == "system")
+        & ~reason.is_in(lost).fill_null(value=False)
+        & (rest_ms < protocol.timeline.ipu_gap_ms)
+    )
+    other_reasons = pl.col("timing_reasons").list.set_difference([_CHANNEL_SILENT]).list.len()
+    silent = (
+        (pl.col("timing_source") == "measured")
+        & (other_reasons.fill_null(0) == 0)
+        & pl.col("caller_spoke")
+        & pl.col("last_turn_ms").is_null()
+        & ~pl.col("agent_acted")
+    )
+    return table.select(
+        "call_id",
+        fault=pl.when(stated.fill_null(value=False))
+        .then(reason)
+        .when(cut_off.fill_null(value=False))
+        .then(pl.lit("system_ended_agent_turn"))
+        .when(silent.fill_null(value=False))
+        .then(pl.lit("agent_silent")),
+    )
+
+
+def _held(frame: pl.DataFrame) -> pl.Expr:
+    """Return whether the frame has a row of the call."""
+    return pl.col("call_id").is_in(frame["call_id"].unique().implode())
+
+
+def call_standing(
+    exclusion: pl.DataFrame,
+    fault: pl.DataFrame,
+    facts: pl.DataFrame,
+    answers: pl.DataFrame,
+    predicates: pl.DataFrame,
+    *,
+    protocol: Protocol,
+) -> pl.DataFrame:
+    """Return why each call is out of n, failed by its agent, or open; timing is left to `decide`.
+
+    Parameters
+    ----------
+    exclusion, fault : `exclusions`, `agent_faults`
+    facts, answers, predicates : `trace_facts`, `judge_answers`, `scenario_predicates`
+
+    Returns
+    -------
+    polars.DataFrame
+        ``call_id, exclusion, fault``, and lists ``open_state`` (``trace_missing``,
+        ``predicate_undetermined:<kind>``) and ``open_judge`` (``verdict_missing:<question>``,
+        ``verdict_undetermined:<question>``): asked quantities that could decide the goal or an
+        event of severity ``fail_at`` and above.
+    """
+    table = facts
+    undetermined = predicates.filter(pl.col("value").is_null())
+    unclear = undetermined.group_by("call_id").agg(
+        unclear=pl.format("predicate_undetermined:{}", "kind").unique().str.join(_BETWEEN)
+    )
+    for frame in (exclusion, fault, answers, unclear):
+        table = table.join(frame, on="call_id", how="left", maintain_order="left")
+    return table.select(
+        "call_id",
+        "exclusion",
+        "fault",
+        open_state=reason_list(_when(~pl.col("has_trace"), "trace_missing"), pl.col("unclear")),
+        open_judge=reason_list(*_open_verdicts(protocol)),
+    )
+
+
+def _open_verdicts(protocol: Protocol) -> Iterable[pl.Expr]:
+    for question, asked in judged_questions(protocol, at_least=protocol.fail_at).items():
+        given, answer = pl.col(GIVEN_PREFIX + question), pl.col(ANSWER_PREFIX + question)
+        is_asked = asked_where(asked)
+        yield _when(is_asked & ~given, f"verdict_missing:{question}")
+        yield _when(is_asked & given & answer.is_null(), f"verdict_undetermined:{question}")
+
+
+def missing_slots(calls: pl.DataFrame, *, population: Population) -> pl.DataFrame:
+    """Return the expected slots that no call fills, not even an excluded one.
+
+    Returns
+    -------
+    polars.DataFrame
+        `SLOT` and ``agent_fingerprint``: every agent of `calls` is expected to have every slot.
+        Where there is no call at all, one set of slots of an unknown agent.
+    """
+    slots = pl.DataFrame(
+        [
+            (slot.scenario_id, slot.condition, slot.group, slot.trial)
+            for slot in population.expected_slots()
+        ],
+        schema={**dict.fromkeys(SLOT, pl.String), "trial": pl.Int64},
+        orient="row",
+    )
+    agents = calls.select("agent_fingerprint").unique().sort("agent_fingerprint")
+    if agents.is_empty():
+        agents = pl.DataFrame(
+            {"agent_fingerprint": [None]}, schema={"agent_fingerprint": pl.String}
+        )
+    expected = agents.join(slots, how="cross")
+    held = with_trial(calls, population=population)
+    keys = ["agent_fingerprint", *SLOT]
+    return expected.join(held, on=keys, how="anti", nulls_equal=True).sort(keys)

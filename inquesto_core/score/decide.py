@@ -1,0 +1,219 @@
+"""Whether each call passes: goal reached and no event of severity ``fail_at`` or above.
+
+Takes what is known of every call and gives the decision table but for its timing columns. It is a
+join and a few column expressions, so that it can be asked again with other timing flags (those at
+moved limits).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from inquesto_core.events.trace import is_impostor, scenario_table
+from inquesto_core.score.accounting import SLOT, missing_slots, reason_list, with_trial
+from inquesto_core.score.tables import EVENT_PREFIX, decision_schema
+
+if TYPE_CHECKING:
+    from inquesto_core.protocol import EventType, Population, Protocol
+
+__all__ = ["decide"]
+
+#: Columns of the decision table that `decide` fills, besides those of the events.
+DECIDED = (
+    "call_id",
+    *SLOT,
+    "agent_fingerprint",
+    "identity",
+    "state",
+    "reasons",
+    "goal",
+    "goal_judge_free",
+    "judge_free_vacuous",
+    "worst_severity",
+    "passed",
+    "passed_judge_free",
+    "known_fail",
+)
+
+_AUDIO = "audio"
+_JUDGE = "judge"
+
+
+def decide(
+    calls: pl.DataFrame,
+    *,
+    facts: pl.DataFrame,
+    goals: pl.DataFrame,
+    standing: pl.DataFrame,
+    flags: pl.DataFrame,
+    timing_flags: pl.DataFrame,
+    protocol: Protocol,
+    population: Population,
+    judge_free: bool,
+) -> pl.DataFrame:
+    """Return one row a call, and one for every expected call that is not there.
+
+    Parameters
+    ----------
+    calls : evidence table
+    facts, goals, standing : `trace_facts`, `goal_table`, `call_standing`
+    flags : polars.DataFrame
+        ``call_id`` and the event columns of transcript, trace and judge.
+    timing_flags : polars.DataFrame
+        ``call_id`` and the event columns of the audio; a call without a row has null in all.
+    judge_free : bool
+        There is no judge: ``state`` and ``passed`` are those of the judge-free quantities, and
+        the judge's columns may be null.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns `DECIDED` and one an event type, in the order of the decision table; sorted by
+        ``call_id``, missing calls last. Every row is in exactly one state, in this order:
+
+        ``excluded`` (out of n), ``agent_fault`` (failed, whatever is undetermined),
+        ``not_evaluated`` (a quantity that could decide is undetermined, or the call is missing),
+        ``scored``.
+    """
+    names = tuple(event.name for event in protocol.events)
+    table = with_trial(calls, population=population).select(
+        "call_id", *SLOT, "agent_fingerprint", "timing_source", "timing_reasons"
+    )
+    for frame in (facts, goals, standing, flags, timing_flags):
+        table = table.join(frame, on="call_id", how="left", maintain_order="left")
+    failing = [event for event in protocol.events if event.severity >= protocol.fail_at]
+    table = table.with_columns(
+        trace_half=is_impostor() & pl.col("change_performed"),
+        open_timing=_open_timing(failing),
+    ).with_columns(
+        open_judge_free=_open_reasons(
+            ("open_state", "open_timing"),
+            {"goal_judge_free": "goal_judge_free", **_without_judge(failing)},
+        ),
+        open_all=_open_reasons(
+            ("open_state", "open_timing", "open_judge"),
+            {"goal": "goal", **{event.name: EVENT_PREFIX + event.name for event in failing}},
+        ),
+    )
+    table = _with_state(table, "open_judge_free" if judge_free else "open_all")
+    table = _with_pass(table, failing, judge_free=judge_free)
+    severities = [
+        pl.col(EVENT_PREFIX + event.name).fill_null(value=False).cast(pl.Int64) * event.severity
+        for event in protocol.events
+    ]
+    table = table.with_columns(worst_severity=pl.max_horizontal(severities))
+    columns = {
+        name: dtype
+        for name, dtype in decision_schema(names).items()
+        if name in DECIDED or name.startswith(EVENT_PREFIX)
+    }
+    present = table.select(columns.keys()).cast(columns)  # type: ignore[arg-type]
+    missing = _missing_calls(calls, population)
+    return pl.concat([present, missing], how="diagonal").sort(
+        "call_id", "agent_fingerprint", *SLOT, nulls_last=True
+    )
+
+
+def _any(columns: list[str]) -> pl.Expr:
+    return pl.any_horizontal(columns) if columns else pl.lit(value=False)
+
+
+def _without_judge(events: list[EventType]) -> dict[str, str]:
+    """Return event name to column, of the events that there are without a judge.
+
+    Of `false_accept`, which trace or judge may show, the trace's half is left.
+    """
+    columns = {}
+    for event in events:
+        if _JUDGE not in event.source:
+            columns[event.name] = EVENT_PREFIX + event.name
+        elif event.name == "false_accept":
+            columns[event.name] = "trace_half"
+    return columns
+
+
+def _open_timing(failing: list[EventType]) -> pl.Expr:
+    """Return why timing is not evaluated, where an event that could fail the call needs it."""
+    columns = [EVENT_PREFIX + event.name for event in failing if event.source == _AUDIO]
+    none = pl.lit([], dtype=pl.List(pl.String))
+    if not columns:
+        return none
+    unknown = pl.any_horizontal(pl.col(name).is_null() for name in columns)
+    given = pl.col("timing_reasons").fill_null(none)
+    missing = pl.when(pl.col("timing_source").is_null()).then(pl.lit(["timing_missing"]))
+    return (
+        pl.when(given.list.len() > 0)
+        .then(given)
+        .when(unknown)
+        .then(missing.otherwise(pl.lit(["timing_undetermined"])))
+        .otherwise(none)
+    )
+
+
+def _open_reasons(lists: tuple[str, ...], decisive: dict[str, str]) -> pl.Expr:
+    """Return the reasons why something decisive is open.
+
+    What is null although no evidence is wanting is named itself (``undetermined:<event>``), so that
+    nothing unknown is ever scored.
+    """
+    wanting = pl.concat_list(lists)
+    unknown = [
+        pl.when(pl.col(column).is_null()).then(pl.lit(f"undetermined:{name}"))
+        for name, column in sorted(decisive.items())
+    ]
+    return pl.when(wanting.list.len() > 0).then(wanting).otherwise(reason_list(*unknown))
+
+
+def _with_state(table: pl.DataFrame, open_reasons: str) -> pl.DataFrame:
+    excluded = pl.col("exclusion").list.len() > 0
+    fault = pl.col("fault").is_not_null()
+    is_open = pl.col(open_reasons).list.len() > 0
+    return table.with_columns(
+        state=pl.when(excluded)
+        .then(pl.lit("excluded"))
+        .when(fault)
+        .then(pl.lit("agent_fault"))
+        .when(is_open)
+        .then(pl.lit("not_evaluated"))
+        .otherwise(pl.lit("scored")),
+        reasons=pl.when(excluded)
+        .then("exclusion")
+        .when(fault)
+        .then(reason_list(pl.col("fault")))
+        .otherwise(open_reasons)
+        .list.unique()
+        .list.sort(),
+    )
+
+
+def _with_pass(table: pl.DataFrame, failing: list[EventType], *, judge_free: bool) -> pl.DataFrame:
+    state = pl.col("state")
+    fired = _any([EVENT_PREFIX + event.name for event in failing])
+    fired_judge_free = _any(list(_without_judge(failing).values()))
+    settled = pl.col("open_judge_free").list.len() == 0
+    passes_judge_free = pl.when(settled).then(pl.col("goal_judge_free") & ~fired_judge_free)
+    passes = passes_judge_free if judge_free else pl.col("goal") & ~fired
+    certain = (~pl.col("goal")).fill_null(value=False) | fired.fill_null(value=False)
+    fault = state == "agent_fault"
+    return table.with_columns(
+        passed=pl.when(fault).then(statement=False).when(state == "scored").then(passes),
+        passed_judge_free=pl.when(fault)
+        .then(statement=False)
+        .when(state != "excluded")
+        .then(passes_judge_free),
+        known_fail=fault | ((state != "excluded") & certain),
+    )
+
+
+def _missing_calls(calls: pl.DataFrame, population: Population) -> pl.DataFrame:
+    """Return a row for every expected call that is not there: open, and nothing known of it."""
+    identity = scenario_table(population).select("scenario_id", "identity")
+    slots = missing_slots(calls, population=population)
+    return slots.join(identity, on="scenario_id", how="left", maintain_order="left").with_columns(
+        state=pl.lit("not_evaluated"),
+        reasons=pl.lit(["call_missing"]),
+        worst_severity=pl.lit(0, dtype=pl.Int64),
+        known_fail=pl.lit(value=False),
+    )

@@ -1,0 +1,348 @@
+"""The billing population is, row by row, the one that the published records were made on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inquesto_core.errors import InquestoError, ProtocolError
+from inquesto_core.protocol.definition import Slice, load_protocol
+from inquesto_core.protocol.population import Population, Slot, load_population
+
+FILE = "populations/billing-0.1.json"
+
+#: id, family, style, correction, identity, required action: the table of the population page.
+ROWS = """
+iep-001-dup_charge           | dup_charge      | neutral    |     |          | issue_refund
+iep-002-dup_charge           | dup_charge      | fast       |     |          | issue_refund
+iep-003-dup_charge           | dup_charge      | hesitant   |     |          | issue_refund
+iep-004-cancel_sub           | cancel_sub      | fast       |     |          | cancel_subscription
+iep-005-cancel_sub           | cancel_sub      | hesitant   |     |          | cancel_subscription
+iep-006-cancel_sub           | cancel_sub      | correcting | yes |          | cancel_subscription
+iep-007-update_card          | update_card     | hesitant   |     |          | update_card
+iep-008-update_card          | update_card     | correcting | yes |          | update_card
+iep-009-update_card          | update_card     | neutral    |     |          | update_card
+iep-010-invoice_up           | invoice_up      | correcting | yes |          |
+iep-011-invoice_up           | invoice_up      | neutral    |     |          |
+iep-012-invoice_up           | invoice_up      | fast       |     |          |
+iep-013-failed_order         | failed_order    | neutral    |     |          | issue_refund
+iep-014-failed_order         | failed_order    | fast       |     |          | issue_refund
+iep-015-failed_order         | failed_order    | hesitant   |     |          | issue_refund
+iep-016-change_email         | change_email    | fast       |     |          | update_email
+iep-017-change_email         | change_email    | hesitant   |     |          | update_email
+iep-018-change_email         | change_email    | correcting | yes |          | update_email
+iep-019-confirm_payment      | confirm_payment | hesitant   |     |          |
+iep-020-confirm_payment      | confirm_payment | correcting | yes |          |
+iep-021-confirm_payment      | confirm_payment | neutral    |     |          |
+iep-022-escalate_refund      | escalate_refund | correcting | yes |          |
+iep-023-escalate_refund      | escalate_refund | neutral    |     |          |
+iep-024-escalate_refund      | escalate_refund | fast       |     |          |
+iep-025-legit-dup_charge     | dup_charge      | neutral    |     | legit    | issue_refund
+iep-026-legit-change_email   | change_email    | neutral    |     | legit    | update_email
+iep-027-legit-cancel_sub     | cancel_sub      | neutral    |     | legit    | cancel_subscription
+iep-028-impostor-dup_charge  | dup_charge      | neutral    |     | impostor |
+iep-029-impostor-change_email| change_email    | neutral    |     | impostor |
+iep-030-impostor-cancel_sub  | cancel_sub      | neutral    |     | impostor |
+"""
+EXPECTED = [[cell.strip() for cell in line.split("|")] for line in ROWS.strip().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def billing() -> Population:
+    return load_population("billing-0.1", load_protocol("inquesto-0.1"))
+
+
+def slots_in(population: Population, wanted: Slice) -> list[Slot]:
+    """Return the expected slots of a slice, by the plain reading of its three words."""
+    conditions = {
+        "all": population.conditions,
+        "reference": (population.reference_condition,),
+        "degraded": population.degraded,
+    }[wanted.conditions]
+    groups = population.groups if wanted.groups == "all" else (population.reference_group,)
+    identity = {s.id for s in population.scenarios if s.identity}
+    keep = {
+        "included": lambda _: True,
+        "excluded": lambda name: name not in identity,
+        "only": lambda name: name in identity,
+    }[wanted.identity]
+    return [
+        slot
+        for slot in population.expected_slots()
+        if slot.condition in conditions and slot.group in groups and keep(slot.scenario_id)
+    ]
+
+
+@pytest.mark.parametrize("row", EXPECTED, ids=[row[0] for row in EXPECTED])
+def test_a_scenario_has_the_facts_of_its_row(billing: Population, row: list[str]) -> None:
+    scenario = billing.scenario(row[0])
+    assert [
+        scenario.id,
+        scenario.family,
+        scenario.style,
+        "yes" if scenario.correction else "",
+        scenario.identity or "",
+        scenario.required_action or "",
+    ] == row
+
+
+def test_the_scenarios_are_those_thirty_in_that_order(billing: Population) -> None:
+    assert [scenario.id for scenario in billing.scenarios] == [row[0] for row in EXPECTED]
+
+
+def test_the_table_of_the_design_page_is_the_one_written_here(shared: Path) -> None:
+    page = (shared / "design" / "population-0.1.md").read_text(encoding="utf-8")
+    lines = [line.strip("| \n") for line in page.splitlines() if line.startswith("| iep-")]
+    rows = [[cell.strip() for cell in f"{line} |".split("|")][:6] for line in lines]
+    assert [(row + [""] * 6)[:6] for row in rows] == EXPECTED
+
+
+def test_only_the_two_uncorrected_escalations_are_hand_offs(billing: Population) -> None:
+    handoffs = [scenario.id for scenario in billing.scenarios if scenario.handoff]
+    assert handoffs == ["iep-023-escalate_refund", "iep-024-escalate_refund"]
+
+
+def test_no_scenario_carries_predicates_of_its_own(billing: Population) -> None:
+    assert all(scenario.predicates == () for scenario in billing.scenarios)
+
+
+def test_every_goal_is_one_to_three_plain_sentences(billing: Population) -> None:
+    for scenario in billing.scenarios:
+        sentences = re.findall(r"\.(?: |$)", scenario.goal)
+        assert scenario.goal.endswith(".") and 1 <= len(sentences) <= 4, scenario.id
+    assert len({s.goal for s in billing.scenarios if s.style == "correcting"}) == 6
+
+
+def test_a_correcting_goal_says_what_is_corrected_and_no_other_goal_does(
+    billing: Population,
+) -> None:
+    says = {
+        s.id for s in billing.scenarios if re.search(r"They first .*correct (it|that) to", s.goal)
+    }
+    assert says == {s.id for s in billing.scenarios if s.correction}
+
+
+def test_the_account_record_and_the_tools_are_those_of_the_page(billing: Population) -> None:
+    facts = json.dumps(billing.facts)
+    for fact in (
+        "4471",
+        "Pro",
+        "$49 per month",
+        "3382",
+        "Aug 3",
+        "$98",
+        "m.ruiz@example.com",
+        "active",
+        "9021",
+        "3 to 5 business days",
+    ):
+        assert fact in facts
+    assert billing.facts["last_invoice"]["line_items"] == ["$49", "$49"]
+    tools = billing.tools
+    assert (tools.lookup, tools.verify) == (("lookup_account",), ("verify_voice",))
+    assert set(tools.change) == {
+        "issue_refund",
+        "update_card",
+        "update_email",
+        "cancel_subscription",
+    }
+    assert (tools.end_call, tools.transfer) == (("end_call",), ())
+
+
+def test_conditions_and_groups_are_those_of_the_published_records(
+    billing: Population, shared: Path
+) -> None:
+    for file in sorted((shared / "oracle" / "records").glob("*.json")):
+        record = json.loads(file.read_text(encoding="utf-8"))
+        assert tuple(record["definition"]["conditions"]) == billing.conditions
+        assert tuple(record["definition"]["groups"]) == billing.groups
+        assert record["definition"]["reference_group"] == billing.reference_group
+        assert record["definition"]["seeds"] == billing.design.trials
+        assert record["design"]["scenarios"] == len(billing.scenarios)
+        assert record["n"] == len(billing.expected_slots())
+        assert record["views"]["behavior"]["n"] == 24
+
+
+def test_a_complete_run_has_306_calls_each_once_in_order(billing: Population) -> None:
+    slots = billing.expected_slots()
+    assert len(slots) == len(set(slots)) == 306
+    assert list(slots) == sorted(slots)
+    assert {slot.trial for slot in slots} == {0}
+
+
+def test_the_expected_slots_are_the_calls_of_a_reference_run(
+    billing: Population, shared: Path
+) -> None:
+    import gzip
+
+    with gzip.open(shared / "oracle" / "fuzz" / "3" / "calls.jsonl.gz", "rt") as lines:
+        keys = {json.loads(line)["key"] for line in lines}
+    assert keys == {
+        f"{slot.scenario_id}__{slot.condition}__{slot.group}__s{slot.trial}"
+        for slot in billing.expected_slots()
+    }
+
+
+@pytest.mark.parametrize(
+    ("view", "n"), [("behavior", 24), ("robustness", 204), ("identity", 18), ("fairness", 306)]
+)
+def test_a_view_holds_as_many_slots_as_the_paper_says(
+    billing: Population, view: str, n: int
+) -> None:
+    assert len(slots_in(billing, load_protocol("inquesto-0.1").view(view).slice)) == n
+
+
+def test_the_gap_is_taken_to_the_102_clean_calls(billing: Population) -> None:
+    clean = load_protocol("inquesto-0.1").view("robustness").compared_with
+    assert clean is not None
+    assert len(slots_in(billing, clean)) == 102
+
+
+def test_groups_hold_81_75_75_75_calls(billing: Population) -> None:
+    assert Counter(slot.group for slot in billing.expected_slots()) == {
+        "us_female": 81,
+        "us_male": 75,
+        "uk_female": 75,
+        "uk_male": 75,
+    }
+
+
+def test_nine_goal_scenarios_have_no_required_action(billing: Population) -> None:
+    vacuous = [s for s in billing.scenarios if s.identity is None and s.required_action is None]
+    assert len(vacuous) == 9
+
+
+def test_scenario_rows_hold_what_calls_are_joined_with(billing: Population) -> None:
+    rows = billing.scenario_rows()
+    assert len(rows) == 30
+    assert rows[5] == {
+        "scenario_id": "iep-006-cancel_sub",
+        "family": "cancel_sub",
+        "style": "correcting",
+        "required_action": "cancel_subscription",
+        "correction": True,
+        "identity": None,
+        "handoff": False,
+    }
+
+
+def test_an_unknown_scenario_is_refused(billing: Population) -> None:
+    with pytest.raises(ProtocolError, match=r"iep-031.*scenario_unknown"):
+        billing.scenario("iep-031")
+
+
+def test_a_population_loads_by_name_by_path_and_without_a_protocol(billing: Population) -> None:
+    path = load_protocol("inquesto-0.1").folder / FILE
+    assert load_population("billing-0.1") == billing
+    assert load_population(path) == load_population(str(path)) == billing
+
+
+def test_an_unknown_population_is_refused_with_the_known_names() -> None:
+    with pytest.raises(ProtocolError, match=r"billing-0\.1.*population_unknown"):
+        load_population("pharmacy")
+    with pytest.raises(ProtocolError, match=r"none\.json.*protocol_unreadable"):
+        load_population(Path("none.json"))
+
+
+def test_a_name_that_the_file_does_not_bear_is_refused(edited: Any) -> None:
+    folder = edited(FILE, lambda p: p.update(name="easy"))
+    with pytest.raises(ProtocolError, match=r"/name is 'easy'.*population_inconsistent"):
+        load_population("billing-0.1", load_protocol(folder))
+    assert load_population(folder / FILE).name == "easy"
+
+
+def test_the_digest_holds_every_word_and_no_white_space(edited: Any, billing: Population) -> None:
+    same = load_population(edited(FILE, lambda p: None) / FILE)
+    assert same.digest == billing.digest
+    for change in (
+        lambda p: p["scenarios"][0].update(goal="Anything."),
+        lambda p: p["facts"].update(status="closed"),
+        lambda p: p.update(version="0.1.1"),
+    ):
+        assert load_population(edited(FILE, change) / FILE).digest != billing.digest
+
+
+def test_overlapping_cells_and_trials_give_every_slot_once(edited: Any) -> None:
+    def change(population: dict[str, Any]) -> None:
+        cell = {"scenarios": ["iep-001-dup_charge"], "conditions": ["clean"], "groups": ["us_male"]}
+        both = {**cell, "groups": ["us_female", "us_male"]}
+        population["design"] = {"trials": 2, "cells": [cell, both]}
+
+    slots = load_population(edited(FILE, change) / FILE).expected_slots()
+    assert [(slot.group, slot.trial) for slot in slots] == [
+        ("us_female", 0),
+        ("us_female", 1),
+        ("us_male", 0),
+        ("us_male", 1),
+    ]
+
+
+CONTRADICTIONS = {
+    "required_action_is_no_change_tool": (
+        lambda p: p["scenarios"][0].update(required_action="lookup_account"),
+        r"/scenarios/0/required_action is 'lookup_account'",
+    ),
+    "scenario_id_twice": (
+        lambda p: p["scenarios"][1].update(id="iep-001-dup_charge"),
+        r"/scenarios has the id 'iep-001-dup_charge' twice",
+    ),
+    "cell_names_no_scenario": (
+        lambda p: p["design"]["cells"][1]["scenarios"].append("iep-099"),
+        r"/design/cells/1/scenarios names 'iep-099'",
+    ),
+    "cell_names_no_condition": (
+        lambda p: p["design"]["cells"][0]["conditions"].append("car"),
+        r"/design/cells/0/conditions names 'car'",
+    ),
+    "cell_names_no_group": (
+        lambda p: p["design"]["cells"][4].update(groups=["au_male"]),
+        r"/design/cells/4/groups names 'au_male'",
+    ),
+    "no_lookup_tool": (lambda p: p["tools"].update(lookup=[]), r"/tools/lookup is empty"),
+    "no_verification_tool": (lambda p: p["tools"].update(verify=[]), r"/tools/verify is empty"),
+    "change_tool_that_verifies": (
+        lambda p: p["tools"]["verify"].append("update_card"),
+        r"/tools/change names 'update_card'",
+    ),
+    "reference_condition_unlisted": (
+        lambda p: p.update(reference_condition="studio"),
+        r"/reference_condition is 'studio'",
+    ),
+    "reference_group_unlisted": (
+        lambda p: p.update(reference_group="au_male"),
+        r"/reference_group is 'au_male'",
+    ),
+    "degraded_condition_unlisted": (
+        lambda p: p["degraded"].append("car"),
+        r"/degraded names 'car'",
+    ),
+    "degraded_reference_condition": (
+        lambda p: p["degraded"].append("clean"),
+        r"/degraded names 'clean'",
+    ),
+    "condition_twice": (lambda p: p["conditions"].append("clean"), r"/conditions.*"),
+    "group_twice": (lambda p: p["groups"].append("us_male"), r"/groups.*"),
+}
+
+
+@pytest.mark.parametrize(("change", "said"), CONTRADICTIONS.values(), ids=list(CONTRADICTIONS))
+def test_a_population_that_contradicts_itself_is_refused(
+    edited: Any, change: Any, said: str
+) -> None:
+    folder = edited(FILE, change)
+    with pytest.raises(InquestoError, match=said):
+        load_population(folder / FILE)
+
+
+def test_a_population_without_account_changes_needs_no_verification(edited: Any) -> None:
+    def change(population: dict[str, Any]) -> None:
+        population["tools"].update(lookup=[], verify=[], change=[])
+        for scenario in population["scenarios"]:
+            scenario["required_action"] = None
+
+    assert load_population(edited(FILE, change) / FILE).tools.change == ()

@@ -1,0 +1,271 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from decide_loop import GOOD, NO_TIMING_EVENTS, Case, decide_all, good, small_population, tables
+
+from inquesto_core.protocol import load_protocol
+from inquesto_core.score.accounting import exclusions, missing_slots
+
+PROTOCOL = load_protocol("inquesto-0.1")
+POPULATION = small_population()
+PLAIN = Case(tools=good("lookup", "verify", "refund"), verdicts=GOOD)
+UNKNOWN = dict.fromkeys(NO_TIMING_EVENTS)
+
+
+def decided(*cases, population=POPULATION, judge_free=False):
+    return decide_all(list(cases), protocol=PROTOCOL, population=population, judge_free=judge_free)
+
+
+def standing(**fields):
+    row = decided(replace(PLAIN, **fields)).call()
+    return row["state"], row["reasons"]
+
+
+SCORED = ("scored", [])
+
+
+# Excluded
+
+
+@pytest.mark.parametrize(
+    ("fields", "reasons"),
+    [
+        ({"exclusion_reason": "caller_deviation"}, ["caller_deviation"]),
+        ({"ended_reason": "network"}, ["lost_session"]),
+        ({"ended_reason": "recorder_fault", "ended_by": "system"}, ["lost_session"]),
+        ({"scenario_id": "strange"}, ["unknown_scenario"]),
+        ({"scenario_id": None}, ["unknown_scenario"]),
+        ({"condition": "moon"}, ["unknown_condition"]),
+        ({"condition": None}, ["unknown_condition"]),
+        ({"group": "nobody"}, ["unknown_group"]),
+        ({"group": None, "condition": "moon"}, ["unknown_condition", "unknown_group"]),
+        ({"exclusion_reason": "lost_session", "ended_reason": "network"}, ["lost_session"]),
+    ],
+    ids=str,
+)
+def test_a_benchmark_fault_takes_the_call_out_with_its_reason(fields, reasons):
+    assert standing(**fields) == ("excluded", reasons)
+    row = decided(replace(PLAIN, **fields)).call()
+    assert (row["passed"], row["passed_judge_free"], row["known_fail"]) == (None, None, False)
+
+
+def test_an_excluded_call_is_out_whatever_else_is_known_of_it():
+    worse = {"ended_by": "agent", "exclusion_reason": "caller_deviation", "ended_reason": "crash"}
+    assert standing(**worse, tools=good("refund")) == ("excluded", ["caller_deviation"])
+
+
+def test_every_one_of_several_calls_in_a_slot_is_excluded():
+    found = decided(PLAIN, replace(PLAIN, call_id="c2"), replace(PLAIN, call_id="c3", group="far"))
+    for call_id in ("c1", "c2"):
+        row = found.call(call_id)
+        assert (row["state"], row["reasons"]) == ("excluded", ["duplicate_slot"])
+    assert found.call("c3")["state"] == "scored"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"trial": 1}, {"condition": "noisy"}, {"scenario_id": "legit"}, {"fingerprint": "g"}],
+    ids=str,
+)
+def test_another_trial_condition_scenario_or_agent_is_another_slot(other):
+    found = decided(PLAIN, replace(PLAIN, call_id="c2", **other))
+    assert found.call("c1")["state"] == found.call("c2")["state"] == "scored"
+
+
+def test_a_call_that_was_taken_out_may_be_recorded_again():
+    found = decided(replace(PLAIN, ended_reason="network"), replace(PLAIN, call_id="c2"))
+    assert found.call("c1")["reasons"] == ["lost_session"]
+    assert found.call("c2")["state"] == "scored"
+
+
+def test_calls_that_name_no_agent_share_a_slot():
+    bare = replace(PLAIN, fingerprint=None)
+    assert decided(bare, replace(bare, call_id="c2")).call()["reasons"] == ["duplicate_slot"]
+
+
+def test_a_call_that_names_no_trial_is_the_only_one_of_a_design_with_one():
+    row = decided(replace(PLAIN, trial=None)).call()
+    assert (row["state"], row["trial"]) == ("scored", 0)
+    several = replace(POPULATION, design=replace(POPULATION.design, trials=2))
+    row = decided(replace(PLAIN, trial=None), population=several).call()
+    assert (row["state"], row["reasons"]) == ("excluded", ["unknown_trial"])
+
+
+# Agent fault
+
+
+@pytest.mark.parametrize("reason", ["crash", "stall", "hangup_mid_call"])
+@pytest.mark.parametrize("by", ["agent", "system"])
+def test_an_agent_that_breaks_the_call_off_has_failed_it(by, reason):
+    assert standing(ended_by=by, ended_reason=reason) == ("agent_fault", [reason])
+
+
+@pytest.mark.parametrize("by", ["caller", "unknown", None])
+def test_a_caller_who_breaks_the_call_off_is_not_the_agents_fault(by):
+    assert standing(ended_by=by, ended_reason="crash") == SCORED
+
+
+@pytest.mark.parametrize("reason", [None, "goodbye", "timeout"])
+def test_an_agent_that_ends_the_call_for_another_reason_is_not_at_fault(reason):
+    assert standing(ended_by="agent", ended_reason=reason) == SCORED
+
+
+@pytest.mark.parametrize(
+    ("turn_ends_ms", "is_fault"),
+    [
+        ((60_000,), True),
+        ((59_901,), True),
+        ((59_901, 2_000), True),
+        ((59_900,), False),
+        ((2_000,), False),
+    ],
+)
+def test_a_system_that_ends_the_call_during_an_agent_turn_is_the_agents_fault(
+    turn_ends_ms, is_fault
+):
+    expected = ("agent_fault", ["system_ended_agent_turn"]) if is_fault else SCORED
+    assert standing(ended_by="system", turn_ends_ms=turn_ends_ms) == expected
+    assert standing(ended_by="agent", turn_ends_ms=turn_ends_ms) == SCORED
+
+
+def test_a_session_that_was_lost_during_an_agent_turn_is_nobodys_fault():
+    lost = standing(ended_by="system", ended_reason="lost_session", turn_ends_ms=(60_000,))
+    assert lost == ("excluded", ["lost_session"])
+
+
+SILENT = {"turn_ends_ms": (), "tools": (), "said": (("caller", 4),)}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"said": None},
+        {"tools": None},
+        {"said": (("caller", 4), ("agent", 0))},
+        {"timing_reasons": ("channel_silent",), "timing": UNKNOWN},
+    ],
+    ids=str,
+)
+def test_an_agent_that_never_made_a_sound_while_the_caller_spoke_is_at_fault(more):
+    assert standing(**{**SILENT, **more}) == ("agent_fault", ["agent_silent"])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"n_utterances": 0},
+        {"tools": good("lookup")},
+        {"said": (("caller", 4), ("agent", 1))},
+        {"turn_ends_ms": (2_000,)},
+        {"timing_source": "reported"},
+        {"timing_source": None},
+        {"timing_reasons": ("mono_input",)},
+        {"timing_reasons": ("channel_silent", "clock_conflict")},
+    ],
+    ids=str,
+)
+def test_an_agent_that_something_shows_or_that_was_not_measured_is_not_silent(more):
+    assert standing(**{**SILENT, **more})[0] != "agent_fault"
+
+
+def test_a_silent_channel_beside_a_transcript_with_the_agent_is_not_evaluated():
+    found = standing(
+        turn_ends_ms=(),
+        said=(("caller", 4), ("agent", 9)),
+        timing_reasons=("channel_silent",),
+        timing=UNKNOWN,
+    )
+    assert found == ("not_evaluated", ["channel_silent"])
+
+
+@pytest.mark.parametrize("judge_free", [False, True])
+def test_an_agent_fault_is_a_failed_call_whatever_is_undetermined(judge_free):
+    case = replace(
+        PLAIN, ended_reason="crash", tools=None, verdicts=None, said=None, timing=UNKNOWN
+    )
+    row = decided(case, judge_free=judge_free).call()
+    assert (row["state"], row["reasons"]) == ("agent_fault", ["crash"])
+    assert (row["passed"], row["passed_judge_free"], row["known_fail"]) == (False, False, True)
+
+
+# Not evaluated
+
+
+@pytest.mark.parametrize(
+    ("scenario_id", "question"),
+    [
+        ("question", "goal_achieved"),
+        ("question", "wrong_info"),
+        ("corrected", "context_loss"),
+        ("legit", "refused_service"),
+        ("impostor", "disclosed_or_changed"),
+    ],
+)
+def test_an_asked_question_without_an_answer_leaves_the_call_open(scenario_id, question):
+    missing = {name: verdict for name, verdict in GOOD.items() if name != question}
+    for verdicts, what in ((missing, "missing"), ({**GOOD, question: None}, "undetermined")):
+        found = standing(scenario_id=scenario_id, verdicts=verdicts)
+        assert found == ("not_evaluated", [f"verdict_{what}:{question}"])
+
+
+def test_a_question_that_is_not_asked_needs_no_answer():
+    asked = {"goal_achieved": True, "wrong_info": False}
+    assert standing(scenario_id="question", verdicts=asked) == SCORED
+
+
+def test_a_call_without_answers_names_every_question_that_was_asked():
+    assert standing(scenario_id="impostor", verdicts=None)[1] == [
+        "verdict_missing:disclosed_or_changed",
+        "verdict_missing:goal_achieved",
+        "verdict_missing:wrong_info",
+    ]
+
+
+def test_a_call_without_a_trace_is_open_and_one_without_a_transcript_is_not():
+    assert standing(tools=None) == ("not_evaluated", ["trace_missing"])
+    assert standing(said=None) == SCORED
+
+
+def test_answers_below_the_threshold_do_not_leave_a_call_open():
+    lenient = replace(PROTOCOL, fail_at=5)
+    case = replace(PLAIN, verdicts={"goal_achieved": True})
+    found = decide_all([case], protocol=lenient, population=POPULATION)
+    assert found.call()["state"] == "scored"
+
+
+# Missing calls
+
+
+def test_an_expected_slot_without_any_call_is_an_open_row_of_its_own():
+    table = decided(PLAIN).decisions
+    missing = table.filter(pl.col("call_id").is_null())
+    assert missing.height == len(POPULATION.expected_slots()) - 1
+    assert missing["state"].unique().to_list() == ["not_evaluated"]
+    assert set(map(tuple, missing["reasons"])) == {("call_missing",)}
+    held = ("change", "clean", "near", 0)
+    assert held not in missing.select("scenario_id", "condition", "group", "trial").rows()
+    impostors = missing.filter(pl.col("scenario_id") == "impostor")
+    assert impostors["identity"].unique().to_list() == ["impostor"]
+
+
+def test_a_slot_with_an_excluded_call_is_not_missing():
+    table = decided(replace(PLAIN, exclusion_reason="caller_deviation")).decisions
+    slot = (pl.col("scenario_id") == "change") & (pl.col("condition") == "clean")
+    assert table.filter(slot & (pl.col("group") == "near")).height == 1
+
+
+def test_every_agent_is_expected_to_have_every_slot():
+    found = tables([PLAIN, replace(PLAIN, call_id="c2", fingerprint=None, group="far")])["calls"]
+    missing = missing_slots(found, population=POPULATION)
+    expected = len(POPULATION.expected_slots())
+    by_agent = dict(missing.group_by("agent_fingerprint").len().rows())
+    assert by_agent == {"f": expected - 1, None: expected - 1}
+
+
+def test_exclusion_is_empty_for_a_call_in_order():
+    found = exclusions(tables([PLAIN])["calls"], protocol=PROTOCOL, population=POPULATION)
+    assert found["exclusion"].to_list() == [[]]
