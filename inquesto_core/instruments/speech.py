@@ -1,0 +1,181 @@
+"""Where a party speaks, to the millisecond: Silero says *where*, the energy says *the edge*.
+
+1. Frames at or above ``release_threshold`` that reach ``threshold`` are VAD regions; regions at
+   most ``region_join_ms`` apart are one run of speech.
+2. A run's edge level is ``edge_db`` below its loudest window, but not less than
+   ``floor_margin_db`` above the channel's quiet level (``floor_percentile`` of all levels). Between
+   two runs the limit changes half way.
+3. Stretches at or above that level are sound. Sound that meets a VAD region is speech, and so is
+   sound at most ``attach_ms`` from speech (a final stop, a soft first syllable).
+4. A stretch of at least ``min_speech_share_from_ms`` of which the VAD takes less than
+   ``min_speech_share`` as speech is not speech: hold music, ringback.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from inquesto_core.instruments.level import FLOOR_DB
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    Int = NDArray[np.int64]
+    Bool = NDArray[np.bool_]
+    Level = NDArray[np.float32]
+
+__all__ = ["NOT_SPEECH", "SpeechParameters", "SpeechSegments", "find_speech"]
+
+#: Why a stretch of sound is not the party speaking.
+NOT_SPEECH = "not_speech"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeechParameters:
+    """The protocol's ``instruments.vad.parameters``; see the module for what each does."""
+
+    threshold: float
+    release_threshold: float
+    region_join_ms: int
+    attach_ms: int
+    edge_db: float
+    level_window_ms: int
+    floor_percentile: float
+    floor_margin_db: float
+    highpass_hz: float
+    min_segment_ms: int
+    min_speech_share: float
+    min_speech_share_from_ms: int
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> SpeechParameters:
+        """Return the parameters that a protocol states."""
+        return cls(**parameters)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SpeechSegments:
+    """Sound of one channel.
+
+    Parameters
+    ----------
+    intervals : int64 array of shape (n, 2), ms, sorted, disjoint
+    rejected : tuple of (str or None), length n
+        None = the party speaking, else why not.
+    active_dbfs, floor_dbfs : float or None
+        Median level of the speech, quiet level of the channel.
+    """
+
+    intervals: Int
+    rejected: tuple[str | None, ...]
+    active_dbfs: float | None
+    floor_dbfs: float | None
+
+
+def _runs(mask: Bool) -> Int:
+    """Return the half-open intervals in which `mask` holds, shape (n, 2)."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]])))
+    return edges.reshape(-1, 2)
+
+
+def _near(intervals: Int, gap: int) -> Int:
+    """Return the intervals with neighbours joined that stand at most `gap` apart."""
+    if len(intervals) == 0:
+        return intervals
+    head = np.ones(len(intervals), dtype=bool)
+    head[1:] = intervals[1:, 0] - intervals[:-1, 1] > gap
+    first = np.flatnonzero(head)
+    return np.column_stack([intervals[first, 0], np.maximum.reduceat(intervals[:, 1], first)])
+
+
+def _regions(probability: NDArray[np.float32], frame_ms: int, span: int, limits: Any) -> Int:
+    held = _runs(probability >= limits.release_threshold)
+    if len(held) == 0:
+        return held
+    # A trailing zero keeps reduceat's last pair in range; probabilities are never below it.
+    peaks = np.maximum.reduceat(np.append(probability, 0), held.ravel())[::2]
+    return np.minimum(held[peaks >= limits.threshold] * frame_ms, span)
+
+
+def _edge_level(level: Level, regions: Int, floor: float, limits: Any) -> Level:
+    """Return the level from which sound counts, one value a millisecond."""
+    runs = _near(regions, limits.region_join_ms)
+    loudest = np.array([level[a:b].max() for a, b in runs], dtype=np.float32)
+    edges = np.maximum(loudest - limits.edge_db, floor + limits.floor_margin_db)
+    half_way = (runs[:-1, 1] + runs[1:, 0]) // 2
+    bounds = np.concatenate([[0], half_way, [len(level)]])
+    return np.repeat(edges, np.diff(bounds)).astype(np.float32)
+
+
+def _attached(sound: Int, is_speech: Bool, attach_ms: int) -> Bool:
+    """Return which stretches are speech or stand near enough to it, step by step outwards."""
+    link = sound[1:, 0] - sound[:-1, 1] <= attach_ms
+    head = np.concatenate([[True], ~link])
+    chain = np.cumsum(head) - 1
+    spoken = np.bincount(chain, weights=is_speech) > 0
+    return np.asarray(spoken[chain])
+
+
+def _none(floor: float | None) -> SpeechSegments:
+    return SpeechSegments(
+        intervals=np.zeros((0, 2), np.int64), rejected=(), active_dbfs=None, floor_dbfs=floor
+    )
+
+
+def find_speech(
+    level: Level,
+    probability: NDArray[np.float32],
+    *,
+    frame_ms: int,
+    join_ms: int,
+    parameters: SpeechParameters,
+) -> SpeechSegments:
+    """Return the stretches of speech on one channel.
+
+    Parameters
+    ----------
+    level : float32 array of shape (ms,), dB
+        As `level_db` gives it.
+    probability : float32 array of shape (frames,)
+    frame_ms : int
+    join_ms : int
+        Stretches less than this apart are one (the protocol's ``ipu_gap_ms``).
+    """
+    span = len(level)
+    if span == 0:
+        return _none(None)
+    floor = float(np.percentile(level, parameters.floor_percentile))
+    shown_floor = floor if floor > FLOOR_DB else None
+    regions = _regions(probability, frame_ms, span, parameters)
+    regions = regions[regions[:, 1] > regions[:, 0]]
+    if len(regions) == 0:
+        return _none(shown_floor)
+    voiced = np.zeros(span, dtype=bool)
+    for start, end in regions:
+        voiced[start:end] = True
+    voiced_before = np.concatenate([[0], np.cumsum(voiced)])
+    sound = _runs(level >= _edge_level(level, regions, floor, parameters))
+    if len(sound) == 0:
+        return _none(shown_floor)
+    met = voiced_before[sound[:, 1]] > voiced_before[sound[:, 0]]
+    speech = _near(sound[_attached(sound, met, parameters.attach_ms)], join_ms - 1)
+    length = speech[:, 1] - speech[:, 0]
+    speech, length = speech[length >= parameters.min_segment_ms], length[
+        length >= parameters.min_segment_ms
+    ]
+    share = (voiced_before[speech[:, 1]] - voiced_before[speech[:, 0]]) / np.maximum(length, 1)
+    refused = (length >= parameters.min_speech_share_from_ms) & (
+        share < parameters.min_speech_share
+    )
+    kept = [level[a:b] for (a, b), no in zip(speech, refused, strict=True) if not no]
+    return SpeechSegments(
+        intervals=speech.astype(np.int64),
+        rejected=tuple(NOT_SPEECH if no else None for no in refused),
+        active_dbfs=float(np.median(np.concatenate(kept))) if kept else None,
+        floor_dbfs=shown_floor,
+    )

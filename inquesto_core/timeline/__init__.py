@@ -1,0 +1,24 @@
+"""From segments to utterances, turns, talk-overs and replies, over any number of calls at once."""
+
+from __future__ import annotations
+
+from inquesto_core.timeline.limits import STRUCTURE, VALUES, Limits, protocol_limits
+from inquesto_core.timeline.measure import (
+    CallAxis,
+    Timeline,
+    call_axis,
+    measure_timeline,
+    timeline_tables,
+)
+
+__all__ = [
+    "STRUCTURE",
+    "VALUES",
+    "CallAxis",
+    "Limits",
+    "Timeline",
+    "call_axis",
+    "measure_timeline",
+    "protocol_limits",
+    "timeline_tables",
+]
