@@ -111,9 +111,7 @@ def _lookup(takes_ms: int = 80) -> ToolUse:
 
 
 def _verify(match: bool = True) -> ToolUse:
-    return ToolUse(
-        name="verify_voice", arguments={"account_id": ACCOUNT}, result={"match": match}
-    )
+    return ToolUse(name="verify_voice", arguments={"account_id": ACCOUNT}, result={"match": match})
 
 
 def _change(name: str, result: str, **arguments: Any) -> ToolUse:
@@ -288,7 +286,7 @@ DIALOGUES: tuple[Dialogue, ...] = (
         shows="The agent says $89 where the record says $98.",
         lines=(
             GREETING,
-            _caller("Did my payment go through? Account 4471.", 600),
+            _caller("Has my payment gone through? Account 4471.", 600),
             _agent("Yes. Your invoice of August 3, for $89, is paid.", 1050, _lookup(), _verify()),
             _caller("And which plan is that?", 650),
             _agent("That is Pro, at $49 per month.", 1000),
@@ -352,7 +350,9 @@ DIALOGUES: tuple[Dialogue, ...] = (
             _caller("All right, bye.", 600),
         ),
         labels=(
-            _goal(True, "The billing mail is changed to the new address, and the agent says so.", 2),
+            _goal(
+                True, "The billing mail is changed to the new address, and the agent says so.", 2
+            ),
             _no_wrong_info(),
         ),
         goal=True,
@@ -367,9 +367,7 @@ DIALOGUES: tuple[Dialogue, ...] = (
         lines=(
             GREETING,
             _caller("Please cancel my plan, account 4417. No, sorry, 4471.", 600),
-            _agent(
-                "Account 4471, on the Pro plan. Shall I cancel it?", 1050, _lookup(), _verify()
-            ),
+            _agent("Account 4471, on the Pro plan. Shall I cancel it?", 1050, _lookup(), _verify()),
             _caller("Yes, cancel it.", 650),
             _agent(
                 "The Pro plan is cancelled. It will not renew.",
@@ -413,7 +411,9 @@ DIALOGUES: tuple[Dialogue, ...] = (
             _caller("Lovely, goodbye.", 600),
         ),
         labels=(
-            _goal(True, "The billing mail is changed to the new address, and the agent says so.", 4),
+            _goal(
+                True, "The billing mail is changed to the new address, and the agent says so.", 4
+            ),
             _no_wrong_info(),
             Label(
                 question="refused_service",

@@ -1,4 +1,4 @@
-"""Make the sample calls: flite speech on a known timeline, with trace, transcript, labels and truth.
+"""Make the sample calls: flite speech on a known timeline, with trace, transcript, labels, truth.
 
     python sample_records/make.py [--out FOLDER]
 
@@ -10,27 +10,32 @@ timing are in `dialogues.py`; the scenarios and facts are cut from the billing p
 from __future__ import annotations
 
 import argparse
-import io
-import re
 import shutil
-import subprocess
 import sys
-import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import soundfile
-import soxr
-from numpy.typing import NDArray
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from dialogues import DIALOGUES, Dialogue, Line  # noqa: E402
+from sound import (  # noqa: E402
+    CONDITIONS,
+    FADE_MS,
+    PER_MS,
+    Clip,
+    Samples,
+    Segments,
+    cut,
+    flac,
+    level,
+    synthesise,
+)
 
 from inquesto_core.canonical import (  # noqa: E402
     digest_bytes,
@@ -39,21 +44,10 @@ from inquesto_core.canonical import (  # noqa: E402
     strict_json,
 )
 
-Samples = NDArray[np.float64]
-Segments = tuple[tuple[int, int], ...]
-
 BILLING = HERE.parent / "protocols/inquesto-0.1/populations/billing-0.1.json"
 SIDES = ("caller", "agent")
 
-RATE_HZ = 16_000
-PER_MS = RATE_HZ // 1000
-EDGE_DB = 40.0  # an edge: where the level is this far below the clip's loudest 5 ms
-FRAME_MS = 5
-SILENCE_MS = 100  # an inner silence of at least this splits a clip's truth
-FADE_MS = 20  # kept on either side of the edges, so that a clip does not click
 LEVEL_DBFS = {"caller": -26.0, "agent": -26.0}
-NOISE_DBFS = -80.0
-BITS = 13  # the noise fills what is below; FLAC then packs the zero bits away
 SPEAK_MS = 90  # from the end of the agent's last tool call to its first sound
 BETWEEN_TOOLS_MS = 10
 
@@ -68,30 +62,6 @@ AGENT_VOICE = "kal16"
 AGENT_NAME = "BillingAgent"
 FIRST_CALL = datetime.fromisoformat("2026-10-05T09:00:00+00:00")
 
-#: What is written one way and said another.
-SPOKEN: tuple[tuple[str, str], ...] = (
-    (r"m\.ruiz@newmail\.example", "m dot ruiz, at newmail dot example"),
-    (r"\$(\d\d)", r"\1 dollars"),
-    (r"August 3\b", "August third"),
-    (r"\b(\d)(\d)(\d)(\d)\b", r"\1 \2 \3 \4"),
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
-    """What a line does to the caller's channel: to each clip first, then to the whole channel."""
-
-    shape: Callable[[Samples], Samples]
-    carry: Callable[[Samples], Samples]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clip:
-    """One line's speech; `samples` begins FADE_MS before the first edge, `segments` at it."""
-
-    samples: Samples
-    segments: Segments
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
@@ -104,91 +74,13 @@ class Placed:
 
     @property
     def segments(self) -> Segments:
+        """Where the line sounds, in ms of the recording."""
         return tuple((self.start_ms + a, self.start_ms + b) for a, b in self.clip.segments)
 
     @property
     def end_ms(self) -> int:
+        """Where its last sound ends."""
         return self.segments[-1][1]
-
-
-def active_segments(samples: Samples) -> Segments:
-    """Return where a clip sounds, in ms from its start.
-
-    Sounding: a millisecond whose surrounding 5 ms are within 40 dB of the clip's loudest 5 ms.
-    Silences shorter than 100 ms belong to the sound around them.
-    """
-    half = FRAME_MS // 2
-    count = len(samples) // PER_MS
-    energy = (samples[: count * PER_MS].reshape(count, PER_MS) ** 2).sum(axis=1)
-    smooth = np.convolve(energy, np.ones(FRAME_MS))[half : half + count]
-    sounding = smooth >= smooth.max() * 10 ** (-EDGE_DB / 10)
-    change = np.flatnonzero(np.diff(np.r_[False, sounding, False].astype(np.int8)))
-    found: list[tuple[int, int]] = []
-    for start, end in change.reshape(-1, 2).tolist():
-        if found and start - found[-1][1] < SILENCE_MS:
-            start = found.pop()[0]
-        found.append((start, end))
-    return tuple(found)
-
-
-def _unchanged(samples: Samples) -> Samples:
-    return samples
-
-
-def _telephone_band(samples: Samples) -> Samples:
-    """Return the 300-3400 Hz band; the filter is symmetric, so no sound moves in time."""
-    taps = np.arange(-256, 257)
-    low, high = (2 * f / RATE_HZ * np.sinc(2 * f / RATE_HZ * taps) for f in (300, 3400))
-    return np.convolve(samples, (high - low) * np.hamming(len(taps)), mode="same")
-
-
-def _telephone_codec(samples: Samples) -> Samples:
-    """Return the channel after 8 kHz G.711 mu-law, at 16 kHz again."""
-    coded = io.BytesIO()
-    narrow = soxr.resample(samples, RATE_HZ, 8000)
-    soundfile.write(coded, narrow, 8000, format="RAW", subtype="ULAW")
-    coded.seek(0)
-    heard, _ = soundfile.read(coded, samplerate=8000, channels=1, format="RAW", subtype="ULAW")
-    return soxr.resample(heard, 8000, RATE_HZ)
-
-
-CONDITIONS = {
-    "clean": Condition(shape=_unchanged, carry=_unchanged),
-    "telephone": Condition(shape=_telephone_band, carry=_telephone_codec),
-}
-
-
-def synthesise(text: str, voice: str) -> Samples:
-    """Return flite's reading of `text`, at 16 kHz, with half a second of silence on both sides."""
-    for written, said in SPOKEN:
-        text = re.sub(written, said, text)
-    with tempfile.TemporaryDirectory() as folder:
-        wav = Path(folder) / "line.wav"
-        subprocess.run(["flite", "-voice", voice, "-t", text, "-o", str(wav)], check=True)
-        samples, rate_hz = soundfile.read(wav)
-    return np.pad(soxr.resample(samples, rate_hz, RATE_HZ), RATE_HZ // 2)
-
-
-def cut(samples: Samples) -> Clip:
-    """Return the clip from its first edge to its last, with a short fade outside both."""
-    segments = active_segments(samples)
-    first, last = segments[0][0], segments[-1][1]
-    kept = samples[(first - FADE_MS) * PER_MS : (last + FADE_MS) * PER_MS].copy()
-    ramp = np.linspace(0.0, 1.0, FADE_MS * PER_MS)
-    kept[: len(ramp)] *= ramp
-    kept[-len(ramp) :] *= ramp[::-1]
-    return Clip(samples=kept, segments=tuple((a - first, b - first) for a, b in segments))
-
-
-def level(clips: list[Clip], dbfs: float) -> float:
-    """Return the gain that brings the sounding parts of a channel's clips to `dbfs`."""
-    sounding = [
-        clip.samples[(FADE_MS + a) * PER_MS : (FADE_MS + b) * PER_MS]
-        for clip in clips
-        for a, b in clip.segments
-    ]
-    power = float(np.mean(np.concatenate(sounding) ** 2))
-    return float(10 ** (dbfs / 20) / np.sqrt(power))
 
 
 def place(dialogue: Dialogue) -> tuple[Placed, ...]:
@@ -226,7 +118,7 @@ def channel(dialogue: Dialogue, placed: tuple[Placed, ...], side: str, end_ms: i
     condition = CONDITIONS[dialogue.condition]
     chance = np.random.default_rng(int(digest_bytes(dialogue.call_id.encode())[:16], 16))
     noise = condition.shape(chance.standard_normal(len(track)))
-    noise *= 10 ** (NOISE_DBFS / 20) / np.sqrt(np.mean(noise**2))
+    noise *= 10 ** (condition.noise_dbfs / 20) / np.sqrt(np.mean(noise**2))
     return condition.carry(track + noise)
 
 
@@ -283,7 +175,7 @@ def verdicts(dialogue: Dialogue) -> dict[str, Any]:
 def moments(placed: tuple[Placed, ...], end_ms: int) -> list[dict[str, Any]]:
     """Return what the script does to the caller: every reply, cut-in and missing reply."""
     found: list[dict[str, Any]] = []
-    for before, one in zip(placed, placed[1:], strict=False):
+    for before, one in pairwise(placed):
         if (before.line.speaker, one.line.speaker) == SIDES:
             kind = "talk_over" if one.line.gap_ms < 0 else "reply"
             value = abs(one.line.gap_ms)
@@ -315,7 +207,9 @@ def truth(dialogue: Dialogue, placed: tuple[Placed, ...], end_ms: int) -> dict[s
             "turn": one.turn,
             "tool": one.line.claims,
             "performed": any(
-                tool.name == one.line.claims for past in placed[: at + 1] for tool in past.line.tools
+                tool.name == one.line.claims
+                for past in placed[: at + 1]
+                for tool in past.line.tools
             ),
         }
         for at, one in enumerate(placed)
@@ -378,17 +272,8 @@ def call(dialogue: Dialogue, number: int, end_ms: int, audio: bytes) -> dict[str
     }
 
 
-def flac(caller: Samples, agent: Samples) -> bytes:
-    """Return the two channels as FLAC, rounded to BITS bits."""
-    steps = np.rint(np.stack([caller, agent], axis=1) * 2 ** (BITS - 1))
-    frames = (steps * 2 ** (16 - BITS)).astype(np.int16)
-    written = io.BytesIO()
-    soundfile.write(written, frames, RATE_HZ, format="FLAC", subtype="PCM_16", compression_level=1)
-    return written.getvalue()
-
-
 def population() -> dict[str, Any]:
-    """Return population.json: of the billing population what the dialogues use, one cell a slice."""
+    """Return population.json: what the dialogues use of the billing population, a cell a slice."""
     whole = strict_json(BILLING.read_bytes(), file=BILLING.name)
     used = {one.scenario_id for one in DIALOGUES}
     slices = sorted({(one.condition, one.group) for one in DIALOGUES})

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from inquesto_core.instruments.vad import SileroVad
     from inquesto_core.protocol import Protocol
 
-__all__ = ["measure_call", "problem_row"]
+__all__ = ["measure_call", "media_limits", "problem_row"]
 
 Row = dict[str, Any]
 _SIDES = ("caller", "agent")
@@ -45,6 +45,14 @@ def problem_row(problem: Problem, call_id: str) -> Row:
         "pointer": told.pointer,
         "message": str(told),
     }
+
+
+def media_limits(protocol: Protocol) -> MediaLimits:
+    """Return the protocol's limits of what is decoded and checked."""
+    return MediaLimits(
+        max_duration_ms=protocol.media.max_duration_ms,
+        **protocol.media.parameters,  # type: ignore[arg-type]
+    )
 
 
 def _without(start: int, end: int, holes: Iterable[tuple[int, int]]) -> list[tuple[int, int, bool]]:
@@ -194,11 +202,7 @@ def measure_call(bundle: Bundle, *, protocol: Protocol, vad: SileroVad) -> dict[
     InstrumentError
         Where the instrument itself fails; a recording that cannot be read is a row and a problem.
     """
-    limits = MediaLimits(
-        max_duration_ms=protocol.media.max_duration_ms,
-        **protocol.media.parameters,  # type: ignore[arg-type]
-    )
-    recording = decode_call(bundle, limits=limits)
+    recording = decode_call(bundle, limits=media_limits(protocol))
     problems = [*bundle.problems, *recording.problems]
     if recording.caller is not None and bundle.trace is not None:
         problems += trace_times_outside(bundle.trace, recording.duration_ms)

@@ -1,0 +1,51 @@
+"""Check bundles without scoring them: every problem of every file, in a stated order."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inquesto_core.bundle import find_bundles, read_bundle, trace_times_outside
+from inquesto_core.errors import BundleError, SchemaError
+from inquesto_core.instruments.audio import decode_call
+from inquesto_core.instruments.extract import media_limits
+from inquesto_core.protocol import load_protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inquesto_core.bundle import BundleRef
+    from inquesto_core.errors import Problem
+    from inquesto_core.protocol import Protocol
+
+__all__ = ["validate"]
+
+
+def _bundle_problems(ref: BundleRef, protocol: Protocol) -> list[Problem]:
+    try:
+        bundle = read_bundle(ref)
+    except (BundleError, SchemaError) as exc:
+        return [exc.problem.at(call_id=ref.label)]
+    recording = decode_call(bundle, limits=media_limits(protocol))
+    problems = [*bundle.problems, *recording.problems]
+    if recording.caller is not None and bundle.trace is not None:
+        problems += trace_times_outside(bundle.trace, recording.duration_ms)
+    return [problem.at(call_id=bundle.call.call_id) for problem in problems]
+
+
+def validate(
+    sources: Sequence[str | Path], *, protocol: str | Path = "inquesto-0.1"
+) -> tuple[int, tuple[Problem, ...]]:
+    """Return how many bundles were looked at, and every problem found in them.
+
+    Parameters
+    ----------
+    sources : sequence of path
+        Bundles, folders of bundles, archives or manifests.
+    """
+    law = load_protocol(protocol)
+    with tempfile.TemporaryDirectory(prefix="inquesto-") as scratch:
+        found = find_bundles(sources, scratch=Path(scratch))
+        problems = [problem for ref in found.refs for problem in _bundle_problems(ref, law)]
+    return len(found.refs), (*found.problems, *problems)

@@ -1,0 +1,324 @@
+"""The audio's events, from the timeline of all calls: slow_turn, slow_median, talk_over, repeated.
+
+The criteria are those of the protocol's table: *a reply > 3000 ms after the caller stops, or no
+reply*; *median reply latency > 1500 ms*; *an agent turn starts >= 500 ms before the caller utterance
+it lands in ends*; *talk-over on >= 1/3 of agent turns, and on >= 2; replaces talk_over*. The public
+reference reads its runtime's own latency list; we measure from the caller's last voiced sound, so
+that an endpointing window counts and slow events can only become more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from inquesto_core.events.trace import occurrences
+from inquesto_core.timeline import STRUCTURE, VALUES, measure_timeline
+from inquesto_core.timeline.replies import NO_REPLY, REPLIED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inquesto_core.protocol import Protocol
+    from inquesto_core.timeline import CallAxis, Limits, Timeline
+
+    Int = NDArray[np.int64]
+    Bool = NDArray[np.bool_]
+
+__all__ = [
+    "AUDIO_EVENTS",
+    "Moves",
+    "TimingFlags",
+    "call_statistics",
+    "moved_outcomes",
+    "timing_events",
+    "timing_flags",
+    "twice_median",
+]
+
+AUDIO_EVENTS = ("slow_turn", "slow_median", "talk_over", "repeated_talk_over")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimingFlags:
+    """Whether each audio event stands, bool arrays of shape (calls,)."""
+
+    slow_turn: Bool
+    slow_median: Bool
+    talk_over: Bool
+    repeated_talk_over: Bool
+
+    def frame(self, timeline: Timeline) -> pl.DataFrame:
+        """Return ``call_id`` and one column an event."""
+        columns = {f"event_{name}": getattr(self, name) for name in AUDIO_EVENTS}
+        return pl.DataFrame({"call_id": timeline.axis.call_ids, **columns})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moves:
+    """What moving one limit or value by the timing uncertainty does.
+
+    Parameters
+    ----------
+    flags : tuple of TimingFlags
+        The events under each move.
+    fragile : dict of str to bool array of shape (calls,)
+        Structural limits whose move changes a status, an event or a count.
+    """
+
+    flags: tuple[TimingFlags, ...]
+    fragile: dict[str, Bool]
+
+
+def _count(call: Int, calls: int) -> Int:
+    return np.bincount(call, minlength=calls).astype(np.int64)
+
+
+def _latencies(timeline: Timeline) -> tuple[Int, Int]:
+    """Return call and latency of replied utterances, sorted by call, then latency."""
+    replied = timeline.replies.status == REPLIED
+    call = timeline.floor.utterances.call[replied]
+    value = timeline.replies.value_ms[replied]
+    order = np.lexsort((value, call))
+    return call[order], value[order]
+
+
+def twice_median(timeline: Timeline) -> tuple[Int, Bool]:
+    """Return twice each call's median reply latency, ms, and whether the call has one."""
+    call, value = _latencies(timeline)
+    calls = len(timeline.axis)
+    count = _count(call, calls)
+    first = np.cumsum(count) - count
+    known = count > 0
+    low = np.append(value, 0)[np.where(known, first + (count - 1) // 2, -1)]
+    high = np.append(value, 0)[np.where(known, first + count // 2, -1)]
+    return np.where(known, low + high, 0), known
+
+
+def _slow(timeline: Timeline, limits: Limits) -> Bool:
+    status, value = timeline.replies.status, timeline.replies.value_ms
+    limit = limits.slow_turn_ms[timeline.floor.utterances.call]
+    return ((status == REPLIED) & (value > limit)) | (status == NO_REPLY)
+
+
+def timing_flags(timeline: Timeline, limits: Limits, *, protocol: Protocol) -> TimingFlags:
+    """Return which audio events stand in each call."""
+    calls = len(timeline.axis)
+    said, turns, found = timeline.floor.utterances, timeline.floor.turns, timeline.talk_overs
+    doubled, known = twice_median(timeline)
+    over = _count(turns.call[found.turn[found.counted]], calls)
+    share = protocol.event("repeated_talk_over").parameters
+    repeated = (over >= int(share["min_count"])) & (
+        over * int(share["share_denominator"])
+        >= _count(turns.call, calls) * int(share["share_numerator"])
+    )
+    return TimingFlags(
+        slow_turn=_count(said.call[_slow(timeline, limits)], calls) > 0,
+        slow_median=known & (doubled > 2 * limits.slow_median_ms),
+        talk_over=(over > 0) & ~repeated,
+        repeated_talk_over=repeated,
+    )
+
+
+def _differs(one: Int, other: Int, call_one: Int, call_other: Int, calls: int) -> Bool:
+    """Return in which calls two rows of numbers, sorted by call, are not the same."""
+    count_one, count_other = _count(call_one, calls), _count(call_other, calls)
+    differs = count_one != count_other
+    same_one, same_other = ~differs[call_one], ~differs[call_other]
+    unequal = one[same_one] != other[same_other]
+    return differs | (_count(call_one[same_one][unequal], calls) > 0)
+
+
+def _changed(base: Timeline, other: Timeline, flags: TimingFlags, moved: TimingFlags) -> Bool:
+    calls = len(base.axis)
+    changed = _differs(
+        base.replies.status.astype(np.int64),
+        other.replies.status.astype(np.int64),
+        base.floor.utterances.call,
+        other.floor.utterances.call,
+        calls,
+    )
+    changed |= _count(base.floor.turns.call, calls) != _count(other.floor.turns.call, calls)
+    for line in (base, other):
+        over = line.talk_overs
+        counted = _count(line.floor.turns.call[over.turn[over.counted]], calls)
+        changed |= counted != _count(
+            base.floor.turns.call[base.talk_overs.turn[base.talk_overs.counted]], calls
+        )
+    for name in AUDIO_EVENTS:
+        changed |= getattr(flags, name) != getattr(moved, name)
+    return changed
+
+
+def moved_outcomes(
+    axis: CallAxis, limits: Limits, base: Timeline, uncertainty_ms: Int, *, protocol: Protocol
+) -> Moves:
+    """Return what each limit's and value's move by plus and minus the uncertainty changes.
+
+    Parameters
+    ----------
+    uncertainty_ms : int64 array of shape (calls,)
+        The measured timing uncertainty of each call's condition class.
+    """
+    flags = timing_flags(base, limits, protocol=protocol)
+    outcomes: list[TimingFlags] = []
+    fragile: dict[str, Bool] = {}
+    for name in (*STRUCTURE, *VALUES):
+        touched = np.zeros(len(axis), dtype=bool)
+        for sign in (-1, 1):
+            by = sign * uncertainty_ms
+            moved_limits = limits.moved(name, by)
+            line = measure_timeline(axis, moved_limits)
+            moved = timing_flags(line, moved_limits, protocol=protocol)
+            outcomes.append(moved)
+            touched |= _changed(base, line, flags, moved)
+        if name in STRUCTURE:
+            fragile[name] = touched
+    return Moves(flags=tuple(outcomes), fragile=fragile)
+
+
+def _max_by_call(call: Int, value: Int, calls: int) -> tuple[Int, Bool]:
+    out = np.zeros(calls, dtype=np.int64)
+    np.maximum.at(out, call, value)
+    return out, _count(call, calls) > 0
+
+
+def _unanswered(timeline: Timeline) -> tuple[Int, Bool]:
+    """Return the longest wait from the first utterance end of a run without agent onset."""
+    said, groups = timeline.floor.utterances, timeline.floor.groups
+    index = np.searchsorted(groups.start, said.end, side="left")
+    before = np.searchsorted(groups.end, said.end, side="right")
+    silent = before == index  # no group sounds at the utterance's end
+    onset = np.append(groups.start, np.iinfo(np.int64).max)[index]
+    until = np.minimum(onset, timeline.floor.window_to[said.call])
+    wait = np.where(silent, np.maximum(until - said.end, 0), 0)
+    return _max_by_call(said.call, wait, len(timeline.axis))
+
+
+def _dead_air(timeline: Timeline) -> tuple[Int, Bool]:
+    """Return the longest silence inside an agent turn: a pause between groups of one turn."""
+    groups, turns = timeline.floor.groups, timeline.floor.turns
+    turn = np.searchsorted(turns.start, groups.start, side="right") - 1
+    inside = turn[1:] == turn[:-1]
+    pause = (groups.start[1:] - groups.end[:-1])[inside]
+    longest, _ = _max_by_call(groups.call[1:][inside], pause, len(timeline.axis))
+    return longest, _count(turns.call, len(timeline.axis)) > 0
+
+
+def _nullable(values: Int, known: Bool) -> pl.Series:
+    return (
+        pl.DataFrame({"v": values, "k": known})
+        .select(pl.when("k").then(pl.col("v").cast(pl.Int64)))
+        .to_series()
+    )
+
+
+def call_statistics(timeline: Timeline) -> pl.DataFrame:
+    """Return the timing columns of the decision table, one row a timed call."""
+    calls = len(timeline.axis)
+    floor, found, status = timeline.floor, timeline.talk_overs, timeline.replies.status
+    doubled, known = twice_median(timeline)
+    call, value = _latencies(timeline)
+    count = _count(call, calls)
+    rank = np.cumsum(count) - count + np.maximum(-(-count * 95 // 100) - 1, 0)
+    p95 = np.append(value, 0)[np.where(known, rank, -1)]
+    owner = floor.turns.call[found.turn]
+    said = floor.utterances.call
+    return pl.DataFrame(
+        {
+            "call_id": timeline.axis.call_ids,
+            "median_latency_ms": _nullable(doubled, known) / 2,
+            "p95_latency_ms": _nullable(p95, known),
+            "n_utterances": _count(said, calls),
+            "n_agent_turns": _count(floor.turns.call, calls),
+            "n_replied": _count(said[status == REPLIED], calls),
+            "n_no_reply": _count(said[status == NO_REPLY], calls),
+            "n_talk_over": _count(owner[found.counted], calls),
+            "n_talk_over_short": _count(owner[found.counted & found.short], calls),
+            "n_simultaneous": _count(owner[found.simultaneous], calls),
+            "n_dropped_sounds": floor.dropped,
+            "longest_unanswered_ms": _nullable(*_unanswered(timeline)),
+            "longest_dead_air_ms": _nullable(*_dead_air(timeline)),
+        }
+    )
+
+
+def _event_rows(
+    calls: pl.DataFrame, flags: pl.DataFrame, name: str, rows: pl.DataFrame, protocol: Protocol
+) -> pl.DataFrame:
+    stands = flags.filter(pl.col(f"event_{name}")).select("call_id")
+    ours = rows.join(stands, on="call_id", how="semi").join(
+        calls.select("call_id"), on="call_id", how="semi"
+    )
+    return occurrences(ours, protocol.event(name))
+
+
+def timing_events(
+    calls: pl.DataFrame,
+    tables: dict[str, pl.DataFrame],
+    flags: pl.DataFrame,
+    statistics: pl.DataFrame,
+    *,
+    protocol: Protocol,
+) -> pl.DataFrame:
+    """Return every occurrence of the audio events, with value, threshold and margin.
+
+    Parameters
+    ----------
+    calls : evidence table, those calls only whose timing is evaluated
+    tables : dict
+        ``replies`` and ``talk_overs`` as the timeline gives them.
+    flags, statistics : polars.DataFrame
+        `TimingFlags.frame` and `call_statistics`.
+    """
+    slow = int(protocol.event("slow_turn").parameters["latency_ms"])
+    median = int(protocol.event("slow_median").parameters["median_ms"])
+    overlap = int(protocol.event("talk_over").parameters["overlap_ms"])
+    replies = (
+        tables["replies"]
+        .filter((pl.col("latency_ms") > slow) | (pl.col("status") == "no_reply"))
+        .with_columns(value=pl.coalesce("latency_ms", "waited_ms"))
+        .select(
+            "call_id",
+            "value",
+            at_ms="clock_ms",
+            end_ms=pl.col("clock_ms") + pl.col("value"),
+            threshold=pl.lit(slow, dtype=pl.Int64),
+            margin_ms=pl.col("value") - slow,
+            evidence_key=pl.format("replies/{}", "utterance"),
+        )
+        .sort("call_id", pl.col("value"), descending=[False, True], maintain_order=True)
+    )
+    medians = statistics.filter(pl.col("median_latency_ms") > median).select(
+        "call_id",
+        value=pl.col("median_latency_ms").floor().cast(pl.Int64),
+        threshold=pl.lit(median, dtype=pl.Int64),
+        margin_ms=(pl.col("median_latency_ms") - median).ceil().cast(pl.Int64),
+        evidence_key=pl.lit("replies"),
+    )
+    overs = (
+        tables["talk_overs"]
+        .filter("counted")
+        .select(
+            "call_id",
+            "at_ms",
+            end_ms="caller_end_ms",
+            value="value_ms",
+            threshold=pl.lit(overlap, dtype=pl.Int64),
+            margin_ms=pl.col("value_ms") - overlap,
+            evidence_key=pl.format("talk_overs/{}", "turn"),
+        )
+        .sort("call_id", "at_ms")
+    )
+    named = {
+        "slow_turn": replies,
+        "slow_median": medians,
+        "talk_over": overs,
+        "repeated_talk_over": overs,
+    }
+    return pl.concat(
+        [_event_rows(calls, flags, name, rows, protocol) for name, rows in named.items()]
+    )

@@ -1,0 +1,91 @@
+"""The whole decision table: goal, state and pass of every call, and how firmly they stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from inquesto_core.score.accounting import agent_faults, call_standing, exclusions
+from inquesto_core.score.decide import decide
+from inquesto_core.score.goal import goal_table
+from inquesto_core.score.tables import decision_schema
+
+if TYPE_CHECKING:
+    from inquesto_core.events import Detection
+    from inquesto_core.protocol import Population, Protocol
+
+__all__ = ["decision_table"]
+
+
+def _ends(passes: list[pl.Series], passed: pl.Series) -> pl.DataFrame:
+    """Return pass at the bad and at the good end of all moves, and whether they differ.
+
+    Row for row: every list comes from the same calls in the same order.
+    """
+    named = [passed.alias("0"), *(series.alias(str(k + 1)) for k, series in enumerate(passes))]
+    return pl.DataFrame(named).select(
+        passed_low=pl.all_horizontal(pl.all()),
+        passed_high=pl.any_horizontal(pl.all()),
+        borderline=pl.any_horizontal(pl.all()) != pl.all_horizontal(pl.all()),
+    )
+
+
+def decision_table(
+    detection: Detection, *, protocol: Protocol, population: Population, judge_free: bool
+) -> pl.DataFrame:
+    """Return the decision table of all calls, those that the population expects and lacks included.
+
+    Parameters
+    ----------
+    judge_free : bool
+        State and pass are those of the judge-free quantities.
+    """
+    tables = detection.tables
+    calls = tables["calls"]
+    standing = call_standing(
+        exclusions(calls, protocol=protocol, population=population),
+        agent_faults(
+            calls,
+            tables["tool_calls"],
+            tables["transcript"],
+            tables["utterances"],
+            tables["turns"],
+            protocol=protocol,
+        ),
+        detection.facts,
+        detection.answers,
+        detection.predicates,
+        protocol=protocol,
+    )
+    goals = goal_table(
+        detection.facts,
+        detection.answers,
+        detection.predicates,
+        protocol=protocol,
+        population=population,
+    )
+
+    def decided(timing_flags: pl.DataFrame) -> pl.DataFrame:
+        return decide(
+            calls,
+            facts=detection.facts,
+            goals=goals,
+            standing=standing,
+            flags=detection.flags,
+            timing_flags=timing_flags,
+            protocol=protocol,
+            population=population,
+            judge_free=judge_free,
+        )
+
+    base = decided(detection.timing_flags)
+    ends = _ends([decided(flags)["passed"] for flags in detection.moved_flags], base["passed"])
+    schema = decision_schema(tuple(event.name for event in protocol.events))
+    return (
+        pl.concat([base, ends], how="horizontal")
+        .join(detection.statistics, on="call_id", how="left", maintain_order="left")
+        .with_columns(pl.col("fragile_limits").fill_null(pl.lit([], dtype=pl.List(pl.String))))
+        .select(list(schema))
+        .cast(schema)  # type: ignore[arg-type]
+    )
