@@ -272,8 +272,7 @@ def score(
         "vad": {
             "sha256": law.instruments.vad.sha256,
             "runtime": f"onnxruntime {SileroVad.runtime_version()}",
-            "runtime_is_pinned": SileroVad.runtime_version()
-            == law.instruments.vad.runtime_version,
+            "runtime_is_pinned": SileroVad.runtime_version() == law.instruments.vad.runtime_version,
         },
     }
     call_key = hashlib.sha256(b"call names\0" + repr(inputs).encode()).digest()
@@ -340,6 +339,4 @@ def _reduce(
                 remedy="see `inquesto-core validate`",
             )
         )
-    return RunResult(
-        records=records, decisions=decisions, tables=detection.tables, problems=()
-    )
+    return RunResult(records=records, decisions=decisions, tables=detection.tables, problems=())

@@ -75,9 +75,9 @@ def _uncertainty(calls: pl.DataFrame, call_ids: pl.Series, protocol: Protocol) -
     known = calls.select("call_id", "condition_class").join(
         classes, on="condition_class", how="left"
     )
-    return call_ids.to_frame("call_id").join(known, on="call_id", how="left", maintain_order="left")[
-        "ms"
-    ]
+    return call_ids.to_frame("call_id").join(
+        known, on="call_id", how="left", maintain_order="left"
+    )["ms"]
 
 
 def _fragile(timeline: Timeline, moves: Moves) -> pl.DataFrame:

@@ -107,7 +107,9 @@ def _media_row(call_id: str, side: str, sound: ChannelAudio, speech: SpeechSegme
     }
 
 
-def _listen(bundle: Bundle, recording: Recording, protocol: Protocol, vad: SileroVad) -> dict[str, Any]:
+def _listen(
+    bundle: Bundle, recording: Recording, protocol: Protocol, vad: SileroVad
+) -> dict[str, Any]:
     """Return the rows of tables ``segments`` and ``media``."""
     parameters = SpeechParameters.of(protocol.instruments.vad.parameters)
     rows: dict[str, list[Row]] = {"segments": [], "media": []}

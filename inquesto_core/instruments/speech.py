@@ -165,9 +165,10 @@ def find_speech(
     met = voiced_before[sound[:, 1]] > voiced_before[sound[:, 0]]
     speech = _near(sound[_attached(sound, met, parameters.attach_ms)], join_ms - 1)
     length = speech[:, 1] - speech[:, 0]
-    speech, length = speech[length >= parameters.min_segment_ms], length[
-        length >= parameters.min_segment_ms
-    ]
+    speech, length = (
+        speech[length >= parameters.min_segment_ms],
+        length[length >= parameters.min_segment_ms],
+    )
     share = (voiced_before[speech[:, 1]] - voiced_before[speech[:, 0]]) / np.maximum(length, 1)
     refused = (length >= parameters.min_speech_share_from_ms) & (
         share < parameters.min_speech_share

@@ -85,4 +85,6 @@ def protocol_limits(protocol: Protocol, calls: int) -> Limits:
         "slow_turn_ms": protocol.event("slow_turn").parameters["latency_ms"],
         "slow_median_ms": protocol.event("slow_median").parameters["median_ms"],
     }
-    return Limits(**{name: np.full(calls, value, dtype=np.int64) for name, value in numbers.items()})
+    return Limits(
+        **{name: np.full(calls, value, dtype=np.int64) for name, value in numbers.items()}
+    )

@@ -1,0 +1,84 @@
+"""The command line: parse, call one library function, print, map errors to exit codes.
+
+Commands are imported when they are called, so that ``--help`` loads no table or model library.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from inquesto_core import __version__
+from inquesto_core.errors import InquestoError
+
+__all__ = ["main"]
+
+#: Command, its module in this package, and its one-line help.
+COMMANDS = {
+    "score": "Score call bundles and write a run folder.",
+    "validate": "Check call bundles without scoring them.",
+    "explain": "Show one call of a run: timeline, events, trace, verdicts.",
+    "protocol": "List, show and compare protocols.",
+}
+
+
+class LateGroup(click.Group):
+    """A group that imports a command's module when the command is run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in their order of use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"inquesto_core.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LateGroup)
+@click.version_option(__version__, prog_name="inquesto-core")
+def cli() -> None:
+    """Score recorded voice-agent calls, offline and reproducibly.
+
+    Exit codes: 0 done; 1 a gate or verification failed; 2 usage; 3 bad input (the run is still
+    written and names it); 4 a model is missing or calls are not evaluated; 5 internal error or
+    unwritable output; 130 interrupted (safe to run again).
+    """
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run the command line and exit with its code."""
+    from inquesto_core.cli.exit_codes import INTERRUPTED, code_of  # noqa: PLC0415
+
+    try:
+        code = cli.main(args=arguments, prog_name="inquesto-core", standalone_mode=False)
+    except click.exceptions.Abort:
+        code = INTERRUPTED
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except click.ClickException as exc:
+        exc.show()
+        code = exc.exit_code
+    except InquestoError as exc:
+        click.echo(f"inquesto-core: {_plain(str(exc))}", err=True)
+        code = code_of(exc)
+    except BrokenPipeError:
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _plain(text: str) -> str:
+    from inquesto_core.report.escape import escape_terminal  # noqa: PLC0415
+
+    return escape_terminal(text)

@@ -1,0 +1,40 @@
+"""The exit codes of the contract, and which error has which."""
+
+from __future__ import annotations
+
+from inquesto_core.errors import (
+    BundleError,
+    IncomparableError,
+    InquestoError,
+    InstrumentError,
+    ProtocolError,
+    SchemaError,
+    StoreError,
+    VerificationError,
+)
+
+__all__ = ["BAD_INPUT", "INTERRUPTED", "NOT_EVALUATED", "code_of"]
+
+BAD_INPUT = 3
+NOT_EVALUATED = 4
+INTERRUPTED = 130
+
+_CODES: tuple[tuple[type[InquestoError], int], ...] = (
+    (VerificationError, 1),
+    (ProtocolError, 2),
+    (IncomparableError, 2),
+    (BundleError, BAD_INPUT),
+    (SchemaError, BAD_INPUT),
+    (InstrumentError, 4),
+    (StoreError, 5),
+)
+
+#: Store errors that are a wrong argument and not a failed disk.
+_USAGE = frozenset({"not_a_run", "call_unknown", "out_not_empty"})
+
+
+def code_of(error: InquestoError) -> int:
+    """Return the exit code for a library error."""
+    if error.problem.code in _USAGE:
+        return 2
+    return next((code for kind, code in _CODES if isinstance(error, kind)), 5)

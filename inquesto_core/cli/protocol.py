@@ -1,0 +1,46 @@
+"""``inquesto-core protocol``."""
+
+from __future__ import annotations
+
+import click
+
+__all__ = ["command"]
+
+
+@click.group("protocol")
+def command() -> None:
+    """List, show and compare protocols."""
+
+
+@command.command("list")
+def list_() -> None:
+    """Name the protocols that this version knows."""
+    from inquesto_core.protocol import load_protocol
+    from inquesto_core.shipped import protocols_folder
+
+    for file in sorted(protocols_folder().glob("*/protocol.json")):
+        law = load_protocol(file.parent.name)
+        click.echo(f"{law.name}  {law.status}  sha256:{law.digest}")
+
+
+@command.command("show")
+@click.argument("name", default="inquesto-0.1")
+def show(name: str) -> None:
+    """Print a protocol as JSON."""
+    from inquesto_core.canonical import pretty_bytes
+    from inquesto_core.protocol import load_protocol
+
+    click.echo(pretty_bytes(load_protocol(name).raw).decode(), nl=False)
+
+
+@command.command("diff")
+@click.argument("first")
+@click.argument("second")
+def diff(first: str, second: str) -> None:
+    """Print what changes from one protocol to another."""
+    from inquesto_core.protocol import diff_protocols, load_protocol
+
+    changes = diff_protocols(load_protocol(first), load_protocol(second))
+    for change in changes:
+        click.echo(f"{change.pointer}: {change.before} -> {change.after}")
+    click.echo(f"{len(changes)} changes")

@@ -1,0 +1,118 @@
+"""``inquesto-core score``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+import click
+
+__all__ = ["command"]
+
+
+def _plain_progress(done: int, total: int) -> None:
+    step = max(1, total // 10)
+    if done % step == 0 or done == total:
+        click.echo(f"measured {done} of {total} calls", err=True)
+
+
+def _bar() -> tuple[Callable[[int, int], None], Callable[[], None]]:
+    """Return how to show progress, and how to end showing it."""
+    if not sys.stderr.isatty():
+        return _plain_progress, lambda: None
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    bar = Progress(
+        "measuring",
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )
+    task = bar.add_task("calls", total=None)
+    bar.start()
+    return lambda done, total: bar.update(task, completed=done, total=total), bar.stop
+
+
+@click.command("score")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option("--out", required=True, type=click.Path(file_okay=False), help="Run folder to write.")
+@click.option("--protocol", default="inquesto-0.1", show_default=True, help="Name or folder.")
+@click.option("--population", default=None, help="Population file; default: beside the calls.")
+@click.option(
+    "--judge",
+    default="auto",
+    show_default=True,
+    help="auto, recorded (verdicts in the bundles), none (judge-free), pinned, gguf:PATH.",
+)
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=None, help="Processes; default: cores."
+)
+@click.option(
+    "--evaluated-at",
+    type=click.DateTime(["%Y-%m-%d"]),
+    default=None,
+    help="Date of the record; default: the newest end of a call.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the record alone on standard output.")
+def command(
+    sources: tuple[str, ...],
+    out: str,
+    protocol: str,
+    population: str | None,
+    judge: str,
+    workers: int | None,
+    evaluated_at: object,
+    as_json: bool,
+) -> int:
+    """Score call bundles and write a run folder.
+
+    SOURCE is a bundle folder, a folder of bundles, a .zip or .tar of bundles, or a manifest
+    (.jsonl, .parquet) of bundle locations.
+    """
+    from inquesto_core import engine
+    from inquesto_core.canonical import pretty_bytes
+    from inquesto_core.cli.exit_codes import BAD_INPUT, NOT_EVALUATED
+    from inquesto_core.report.escape import escape_terminal
+    from inquesto_core.report.terminal import score_lines
+
+    show, stop = _bar()
+    try:
+        result = engine.score(
+            sources,
+            out=out,
+            protocol=protocol,
+            population=population,
+            judge=judge,
+            workers=workers or os.cpu_count() or 1,
+            evaluated_at=None if evaluated_at is None else f"{evaluated_at:%Y-%m-%d}",
+            progress=show,
+        )
+    finally:
+        stop()
+    messages = [
+        *(f"{problem.level}: {problem}" for problem in result.problems),
+        *(
+            f"{level}: {text}"
+            for level, text in result.tables["problems"].select("level", "message").rows()
+        ),
+    ]
+    for message in messages:
+        click.echo(escape_terminal(message), err=True)
+    if judge == "auto" and any("[judge-free]" in r["citation"] for r in result.records.values()):
+        click.echo(
+            "not every bundle carries verdicts: scored judge-free; --judge pinned asks the judge",
+            err=True,
+        )
+    records = list(result.records.values())
+    if as_json:
+        document = records[0] if len(records) == 1 else records
+        click.echo(pretty_bytes(document).decode(), nl=False)
+    for record in records:
+        for line in score_lines(record):
+            click.echo(line, err=as_json)
+    if result.has_bad_input:
+        return BAD_INPUT
+    return 0 if result.is_complete else NOT_EVALUATED

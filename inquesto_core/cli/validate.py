@@ -1,0 +1,33 @@
+"""``inquesto-core validate``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command("validate")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option("--protocol", default="inquesto-0.1", show_default=True, help="Name or folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON.")
+def command(sources: tuple[str, ...], protocol: str, as_json: bool) -> int:
+    """Check call bundles without scoring them: one line a problem."""
+    from inquesto_core import engine
+    from inquesto_core.canonical import pretty_bytes
+    from inquesto_core.cli.exit_codes import BAD_INPUT
+    from inquesto_core.report.escape import escape_terminal
+
+    bundles, problems = engine.validate(sources, protocol=protocol)
+    if as_json:
+        document = {"bundles": bundles, "problems": [asdict(problem) for problem in problems]}
+        click.echo(pretty_bytes(document).decode(), nl=False)
+    for problem in problems:
+        click.echo(escape_terminal(f"{problem.level}: {problem}"), err=as_json)
+    errors = sum(problem.level == "error" for problem in problems)
+    click.echo(
+        f"{bundles} bundles: {errors} errors, {len(problems) - errors} warnings", err=as_json
+    )
+    return BAD_INPUT if errors else 0
