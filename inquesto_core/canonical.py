@@ -115,10 +115,10 @@ def strict_json(data: bytes, *, file: str | None = None) -> Any:
 
 
 def canonical_bytes(value: Any) -> bytes:
-    """Return the one byte form of a JSON value: sorted keys, no white space, UTF-8.
+    r"""Return the one byte form of a JSON value: sorted keys, no white space, UTF-8.
 
     >>> canonical_bytes({"b": 1, "a": "é"})
-    b'{"a":"\\xc3\\xa9","b":1}'
+    b'{"a":"\xc3\xa9","b":1}'
     """
     return json.dumps(
         value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False

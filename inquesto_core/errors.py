@@ -63,7 +63,7 @@ class Problem:
         return replace(self, call_id=self.call_id or call_id, file=self.file or file)
 
     def __str__(self) -> str:
-        """Return ``call 0412: trace.json /calls/3/start_ms is -20; expected ...; do ... [code]``."""
+        """Return ``call 0412: trace.json /calls/3/start_ms is -20; expected …; … [code]``."""
         place = " ".join(part for part in (self.file, self.pointer) if part)
         head = f"call {self.call_id}: " if self.call_id else ""
         body = f"{place} {self.found}" if place else self.found

@@ -59,7 +59,7 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line and exit with its code."""
-    from inquesto_core.cli.exit_codes import INTERRUPTED, code_of  # noqa: PLC0415
+    from inquesto_core.cli.exit_codes import INTERRUPTED, code_of
 
     try:
         code = cli.main(args=arguments, prog_name="inquesto-core", standalone_mode=False)
@@ -79,6 +79,6 @@ def main(arguments: list[str] | None = None) -> Any:
 
 
 def _plain(text: str) -> str:
-    from inquesto_core.report.escape import escape_terminal  # noqa: PLC0415
+    from inquesto_core.report.escape import escape_terminal
 
     return escape_terminal(text)

@@ -81,9 +81,8 @@ def _one_a_call(extracted: Sequence[Extracted]) -> list[Extracted]:
         by_id.setdefault(item.call_id, []).append(item)
     out = []
     for call_id, items in sorted(by_id.items()):
-        if len({item.digests for item in items}) == 1 and items[0].digests:
-            out.append(items[0])
-        elif len(items) == 1:
+        is_copy = len({item.digests for item in items}) == 1 and bool(items[0].digests)
+        if is_copy or len(items) == 1:
             out.append(items[0])
         else:
             problem = Problem(
@@ -130,7 +129,7 @@ def _with_fingerprint(calls: pl.DataFrame) -> pl.DataFrame:
 def _population(
     given: str | Path | None, found: Sequence[Path], calls: pl.DataFrame, protocol: Protocol
 ) -> Population:
-    """Return the population the calls belong to: the one given, one beside them, or the protocol's."""
+    """Return the calls' population: the one given, one beside them, or the protocol's."""
     if given is not None:
         return load_population(given, protocol)
     names = sorted(calls["population"].drop_nulls().unique())
@@ -154,7 +153,8 @@ def _population(
         Problem(
             code="population_unknown",
             found=f"the calls name the population {name}",
-            expected=f"a population.json beside them, or one of {sorted(protocol.population_files)}",
+            expected="a population.json beside them, or one of "
+            + ", ".join(sorted(protocol.population_files)),
             remedy="give its file with --population",
         )
     )

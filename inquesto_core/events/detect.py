@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from inquesto_core.evidence import sort_table
 from inquesto_core.events.judged import judge_answers, judged_events, judged_flags
 from inquesto_core.events.predicates import scenario_predicates
 from inquesto_core.events.timing import (
@@ -19,6 +18,7 @@ from inquesto_core.events.timing import (
 )
 from inquesto_core.events.trace import trace_events, trace_facts, trace_flags
 from inquesto_core.events.transcript import transcript_events, transcript_flags
+from inquesto_core.evidence import sort_table
 from inquesto_core.timeline import (
     STRUCTURE,
     call_axis,

@@ -1,8 +1,8 @@
-"""The audio's events, from the timeline of all calls: slow_turn, slow_median, talk_over, repeated.
+"""The audio's events, from the timeline of all calls.
 
 The criteria are those of the protocol's table: *a reply > 3000 ms after the caller stops, or no
-reply*; *median reply latency > 1500 ms*; *an agent turn starts >= 500 ms before the caller utterance
-it lands in ends*; *talk-over on >= 1/3 of agent turns, and on >= 2; replaces talk_over*. The public
+reply*; *median reply latency > 1500 ms*; *an agent turn starts >= 500 ms before the caller
+utterance it lands in ends*; *talk-over on >= 1/3 of agent turns, and on >= 2; replaces talk_over*. The public
 reference reads its runtime's own latency list; we measure from the caller's last voiced sound, so
 that an endpointing window counts and slow events can only become more.
 """
@@ -101,7 +101,7 @@ def twice_median(timeline: Timeline) -> tuple[Int, Bool]:
 def _slow(timeline: Timeline, limits: Limits) -> Bool:
     status, value = timeline.replies.status, timeline.replies.value_ms
     limit = limits.slow_turn_ms[timeline.floor.utterances.call]
-    return ((status == REPLIED) & (value > limit)) | (status == NO_REPLY)
+    return np.asarray(((status == REPLIED) & (value > limit)) | (status == NO_REPLY))
 
 
 def timing_flags(timeline: Timeline, limits: Limits, *, protocol: Protocol) -> TimingFlags:
@@ -129,7 +129,7 @@ def _differs(one: Int, other: Int, call_one: Int, call_other: Int, calls: int) -
     differs = count_one != count_other
     same_one, same_other = ~differs[call_one], ~differs[call_other]
     unequal = one[same_one] != other[same_other]
-    return differs | (_count(call_one[same_one][unequal], calls) > 0)
+    return np.asarray(differs | (_count(call_one[same_one][unequal], calls) > 0))
 
 
 def _changed(base: Timeline, other: Timeline, flags: TimingFlags, moved: TimingFlags) -> Bool:

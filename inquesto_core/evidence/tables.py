@@ -16,8 +16,11 @@ _BOOL = pl.Boolean
 _REAL = pl.Float64
 _TEXTS = pl.List(pl.String)
 
+#: Column names and dtypes of one table.
+Columns = dict[str, pl.DataType | type[pl.DataType]]
+
 #: One row a call: what call.json says and what reading and measuring made of it.
-CALLS = {
+CALLS: Columns = {
     "call_id": _TEXT,
     "population": _TEXT,
     "scenario_id": _TEXT,
@@ -45,7 +48,7 @@ CALLS = {
 }
 
 #: Stretches of sound on one channel, after boundary refinement; rejected ones are kept too.
-SEGMENTS = {
+SEGMENTS: Columns = {
     "call_id": _TEXT,
     "channel": _TEXT,  # caller | agent
     "start_ms": _INT,
@@ -54,7 +57,7 @@ SEGMENTS = {
     "source": _TEXT,  # measured | reported
 }
 
-TOOL_CALLS = {
+TOOL_CALLS: Columns = {
     "call_id": _TEXT,
     "position": _INT,  # 0-based place in the trace
     "id": _TEXT,
@@ -68,7 +71,7 @@ TOOL_CALLS = {
 }
 
 #: One row a transcript turn.
-TRANSCRIPT = {
+TRANSCRIPT: Columns = {
     "call_id": _TEXT,
     "position": _INT,
     "speaker": _TEXT,  # caller | agent
@@ -80,7 +83,7 @@ TRANSCRIPT = {
     "source": _TEXT,
 }
 
-WORDS = {
+WORDS: Columns = {
     "call_id": _TEXT,
     "turn": _INT,
     "position": _INT,
@@ -91,7 +94,7 @@ WORDS = {
 }
 
 #: One row a question answered (or left undetermined) about a call.
-VERDICTS = {
+VERDICTS: Columns = {
     "call_id": _TEXT,
     "question": _TEXT,
     "verdict": _BOOL,  # null = undetermined
@@ -103,7 +106,7 @@ VERDICTS = {
     "source": _TEXT,  # recorded | judge
 }
 
-STATES = {
+STATES: Columns = {
     "call_id": _TEXT,
     "before": _TEXT,  # canonical JSON
     "after": _TEXT,
@@ -111,7 +114,7 @@ STATES = {
 }
 
 #: One row a channel: the file it came from and what its sound is like.
-MEDIA = {
+MEDIA: Columns = {
     "call_id": _TEXT,
     "channel": _TEXT,
     "file": _TEXT,
@@ -130,7 +133,7 @@ MEDIA = {
     "clipped_fraction": _REAL,
 }
 
-UTTERANCES = {
+UTTERANCES: Columns = {
     "call_id": _TEXT,
     "position": _INT,
     "start_ms": _INT,
@@ -138,7 +141,7 @@ UTTERANCES = {
     "voiced_ms": _INT,
 }
 
-TURNS = {
+TURNS: Columns = {
     "call_id": _TEXT,
     "position": _INT,
     "start_ms": _INT,
@@ -147,7 +150,7 @@ TURNS = {
 }
 
 #: One row a caller utterance: what became of it.
-REPLIES = {
+REPLIES: Columns = {
     "call_id": _TEXT,
     "utterance": _INT,
     "start_ms": _INT,
@@ -159,7 +162,7 @@ REPLIES = {
 }
 
 #: One row an agent turn that begins inside a caller utterance.
-TALK_OVERS = {
+TALK_OVERS: Columns = {
     "call_id": _TEXT,
     "turn": _INT,
     "utterance": _INT,
@@ -172,7 +175,7 @@ TALK_OVERS = {
     "counted": _BOOL,
 }
 
-EVENTS = {
+EVENTS: Columns = {
     "call_id": _TEXT,
     "type": _TEXT,
     "severity": _INT,
@@ -187,7 +190,7 @@ EVENTS = {
 }
 
 #: What is wrong with the inputs, as read.
-PROBLEMS = {
+PROBLEMS: Columns = {
     "call_id": _TEXT,
     "level": _TEXT,
     "code": _TEXT,
@@ -196,7 +199,7 @@ PROBLEMS = {
     "message": _TEXT,
 }
 
-TABLES: dict[str, dict[str, pl.DataType | type[pl.DataType]]] = {
+TABLES: dict[str, Columns] = {
     "calls": CALLS,
     "segments": SEGMENTS,
     "tool_calls": TOOL_CALLS,

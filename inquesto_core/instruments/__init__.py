@@ -1,4 +1,4 @@
-"""What listens: audio decoding, channel checks, voice activity, boundaries. It yields evidence only."""
+"""What listens: decoding, channel checks, voice activity, boundaries. It yields evidence only."""
 
 from __future__ import annotations
 

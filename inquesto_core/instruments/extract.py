@@ -58,8 +58,8 @@ def media_limits(protocol: Protocol) -> MediaLimits:
 def _without(start: int, end: int, holes: Iterable[tuple[int, int]]) -> list[tuple[int, int, bool]]:
     """Cut an interval at `holes`: pieces with whether they lie in one."""
     pieces: list[tuple[int, int, bool]] = []
-    for low, high in sorted(holes):
-        low, high = max(low, start), min(high, end)
+    for hole_start, hole_end in sorted(holes):
+        low, high = max(hole_start, start), min(hole_end, end)
         if low >= high:
             continue
         if start < low:

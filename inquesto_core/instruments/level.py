@@ -54,4 +54,5 @@ def level_db(samples: Samples, *, window_ms: int, highpass_hz: float) -> NDArray
     total = np.concatenate([[0.0], np.cumsum(np.pad(energy, (half, half)))])
     mean = (total[window_ms:] - total[:-window_ms]) / (window_ms * SAMPLES_PER_MS)
     floor = 10.0 ** (FLOOR_DB / 10.0)
-    return (10.0 * np.log10(np.maximum(mean, floor))).astype(np.float32)
+    decibels = 10.0 * np.log10(np.maximum(mean, floor))
+    return np.asarray(decibels, dtype=np.float32)

@@ -99,7 +99,7 @@ def _regions(probability: NDArray[np.float32], frame_ms: int, span: int, limits:
         return held
     # A trailing zero keeps reduceat's last pair in range; probabilities are never below it.
     peaks = np.maximum.reduceat(np.append(probability, 0), held.ravel())[::2]
-    return np.minimum(held[peaks >= limits.threshold] * frame_ms, span)
+    return np.asarray(np.minimum(held[peaks >= limits.threshold] * frame_ms, span))
 
 
 def _edge_level(level: Level, regions: Int, floor: float, limits: Any) -> Level:

@@ -76,7 +76,7 @@ class SileroVad:
     """
 
     def __init__(self, pin: VadPin) -> None:
-        import onnxruntime  # noqa: PLC0415 - heavy, and only here
+        import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1

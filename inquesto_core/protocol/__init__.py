@@ -5,16 +5,9 @@ Other rooms read thresholds, pins, views and scenarios from here and hold none o
 
 from __future__ import annotations
 
-from inquesto_core.protocol.definition import (
-    DEFAULT_PROTOCOL,
-    EventType,
-    Protocol,
-    TimelineLimits,
-    View,
-    load_protocol,
-    protocol_names,
-)
+from inquesto_core.protocol.definition import EventType, Protocol, TimelineLimits, View
 from inquesto_core.protocol.difference import Change, diff_protocols
+from inquesto_core.protocol.load import DEFAULT_PROTOCOL, load_protocol, protocol_names
 from inquesto_core.protocol.population import Population, Scenario, Slot, load_population
 from inquesto_core.protocol.release import check_release, protocol_digest, released
 

@@ -1,27 +1,21 @@
-"""What one protocol version fixes, as types, and how a protocol folder becomes one.
+"""What one protocol version fixes, as types.
 
-Nothing here decides a score: taxonomy, thresholds, views, instrument pins and accounting are read
-from ``protocol.json``. JSON Schema checks the form at the door, ``consistency`` what it cannot
-express, ``release`` whether the folder is the one that was released.
+No number stands here: taxonomy, thresholds, views, instrument pins and accounting are read from
+``protocol.json`` by ``load``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from inquesto_core import schema
 from inquesto_core.errors import Problem, ProtocolError
-from inquesto_core.protocol.consistency import check_consistency, inconsistent
-from inquesto_core.protocol.release import check_release, protocol_digest, read_file
-from inquesto_core.shipped import protocols_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
 __all__ = [
-    "DEFAULT_PROTOCOL",
     "Accounting",
     "AsrPin",
     "EventType",
@@ -34,16 +28,17 @@ __all__ = [
     "TimelineLimits",
     "VadPin",
     "View",
-    "load_protocol",
-    "protocol_names",
 ]
 
-#: The version that is meant where none is named.
-DEFAULT_PROTOCOL = "inquesto-0.1"
-
-PROTOCOL_FILE = "protocol.json"
-
 Parameter: TypeAlias = int | float | bool | str
+
+#: The closed sets of words that a protocol file may use.
+Asked: TypeAlias = Literal["always", "correction", "legit", "impostor"]
+Conditions: TypeAlias = Literal["all", "reference", "degraded"]
+Groups: TypeAlias = Literal["all", "reference"]
+Identity: TypeAlias = Literal["included", "excluded", "only"]
+ViewValue: TypeAlias = Literal["rate", "worst_group"]
+ReplyAnchor: TypeAlias = Literal["last_voiced"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +73,7 @@ class EventType:
     source: str
     criterion: str
     question: str | None
-    asked: str | None
+    asked: Asked | None
     parameters: Mapping[str, Parameter]
 
 
@@ -96,16 +91,16 @@ class TimelineLimits:
     backchannel_max_ms: int
     overrun_ms: int
     end_call_censors_ms: int
-    reply_anchor: Literal["last_voiced"]
+    reply_anchor: ReplyAnchor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
     """Which expected slots are meant, in the population's own terms."""
 
-    conditions: Literal["all", "reference", "degraded"]
-    groups: Literal["all", "reference"]
-    identity: Literal["included", "excluded", "only"]
+    conditions: Conditions
+    groups: Groups
+    identity: Identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +118,7 @@ class View:
     name: str
     letter: str
     slice: Slice
-    value: Literal["rate", "worst_group"]
+    value: ViewValue
     compared_with: Slice | None
     counted: tuple[str, ...]
 
@@ -292,136 +287,5 @@ class Protocol:
         raise _unknown("view_unknown", f"{name!r} is no view", names)
 
 
-def _unknown(code: str, found: str, known: Iterable[str], more: str = "") -> ProtocolError:
-    expected = "one of " + ", ".join(known) + more
-    return ProtocolError(Problem(code=code, found=found, expected=expected))
-
-
-def protocol_names() -> tuple[str, ...]:
-    """Return the names of the shipped protocols, sorted."""
-    found = protocols_folder().glob(f"*/{PROTOCOL_FILE}")
-    return tuple(sorted(path.parent.name for path in found))
-
-
-def load_protocol(name_or_path: str | Path) -> Protocol:
-    """Return the shipped protocol of that name, or the one in that folder.
-
-    A shipped name wins over a folder of the same name in the working folder.
-
-    Raises
-    ------
-    SchemaError
-        ``protocol.json`` is not what its schema says.
-    ProtocolError
-        Codes ``protocol_unknown``, ``protocol_inconsistent``, ``protocol_unreadable``,
-        ``release_changed``, ``release_missing``, ``release_draft``.
-    """
-    folder = _find_folder(name_or_path)
-    protocol = read_protocol(folder)
-    shipped = folder.parent == protocols_folder()
-    if shipped and folder.name != protocol.name:
-        raise inconsistent("/protocol", f"is {protocol.name!r}", repr(folder.name))
-    check_release(protocol)
-    return protocol
-
-
-def _find_folder(name_or_path: str | Path) -> Path:
-    names = protocol_names()
-    if isinstance(name_or_path, str) and name_or_path in names:
-        return protocols_folder() / name_or_path
-    path = Path(name_or_path)
-    if path.is_dir() and (path / PROTOCOL_FILE).is_file():
-        return path.resolve()
-    found, more = f"no protocol {str(name_or_path)!r}", f", or a folder with a {PROTOCOL_FILE}"
-    raise _unknown("protocol_unknown", found, names, more)
-
-
-def read_protocol(folder: Path) -> Protocol:
-    """Return what the folder says, checked for consistency but not against the releases."""
-    raw = schema.load(read_file(folder / PROTOCOL_FILE), "protocol", file=PROTOCOL_FILE)
-    protocol = _parse(raw, folder, protocol_digest(folder))
-    check_consistency(protocol)
-    return protocol
-
-
-def _parse(raw: Mapping[str, Any], folder: Path, digest: str) -> Protocol:
-    return Protocol(
-        name=raw["protocol"],
-        label=raw["label"],
-        version=raw["version"],
-        status=raw["status"],
-        source=raw["source"],
-        fail_at=raw["fail_at"],
-        confidence_level=raw["confidence"]["level"],
-        z=raw["confidence"]["z"],
-        severities=_severities(raw["severities"]),
-        events=tuple(_event(name, row) for name, row in raw["events"].items()),
-        goal_question=raw["goal"]["question"],
-        performed_statuses=tuple(raw["goal"]["performed_statuses"]),
-        required_arguments_must_match=raw["goal"]["required_arguments_must_match"],
-        timeline=TimelineLimits(**raw["timeline"]),
-        timing_uncertainty_ms=dict(raw["timing_uncertainty_ms"]),
-        views=tuple(_view(name, row) for name, row in raw["views"].items()),
-        sensitivity_fail_at=tuple(raw["sensitivity_fail_at"]),
-        instruments=_instruments(raw["instruments"]),
-        media=MediaLimits(
-            min_duration_ms=raw["media"]["min_duration_ms"],
-            max_duration_ms=raw["media"]["max_duration_ms"],
-            parameters=_without(raw["media"], "min_duration_ms", "max_duration_ms"),
-        ),
-        accounting=Accounting(**{key: tuple(row) for key, row in raw["accounting"].items()}),
-        default_population=raw["populations"]["default"],
-        population_files=dict(raw["populations"]["files"]),
-        folder=folder,
-        digest=digest,
-        raw=raw,
-    )
-
-
-def _without(row: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key not in keys}
-
-
-def _severities(rows: Mapping[str, Mapping[str, str]]) -> tuple[Severity, ...]:
-    return tuple(
-        Severity(level=int(level), name=row["name"], meaning=row["meaning"])
-        for level, row in sorted(rows.items(), key=lambda item: int(item[0]))
-    )
-
-
-def _event(name: str, row: Mapping[str, Any]) -> EventType:
-    named = ("severity", "source", "criterion", "question", "asked")
-    return EventType(
-        name=name,
-        severity=row["severity"],
-        source=row["source"],
-        criterion=row["criterion"],
-        question=row.get("question"),
-        asked=row.get("asked"),
-        parameters=_without(row, *named),
-    )
-
-
-def _slice(row: Mapping[str, Any]) -> Slice:
-    return Slice(conditions=row["conditions"], groups=row["groups"], identity=row["identity"])
-
-
-def _view(name: str, row: Mapping[str, Any]) -> View:
-    other = row.get("compared_with")
-    return View(
-        name=name,
-        letter=row["letter"],
-        slice=_slice(row),
-        value=row["value"],
-        compared_with=_slice(other) if other else None,
-        counted=tuple(row.get("counted", ())),
-    )
-
-
-def _instruments(row: Mapping[str, Any]) -> Instruments:
-    asr, judge = row["asr"], row["judge"]
-    return Instruments(
-        vad=VadPin(**row["vad"]),
-        asr=AsrPin(**_without(asr, "bytes"), size_bytes=asr["bytes"]),
-        judge=JudgePin(**_without(judge, "bytes"), size_bytes=judge["bytes"]),
-    )
+def _unknown(code: str, found: str, known: Iterable[str]) -> ProtocolError:
+    return ProtocolError(Problem(code=code, found=found, expected="one of " + ", ".join(known)))

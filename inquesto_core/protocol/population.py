@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from inquesto_core import schema
 from inquesto_core.canonical import digest_json
 from inquesto_core.errors import Problem, ProtocolError
-from inquesto_core.protocol.definition import DEFAULT_PROTOCOL, load_protocol
+from inquesto_core.protocol.load import DEFAULT_PROTOCOL, load_protocol
 from inquesto_core.protocol.release import read_file
 
 if TYPE_CHECKING:

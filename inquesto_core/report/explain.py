@@ -157,7 +157,8 @@ def _events(facts: Facts) -> list[str]:
             for key in ("value", "threshold", "margin_ms")
         )
         lines.append(
-            f"  {row['type']:<19}{_time(row['at_ms'])}  S{row['severity']} {numbers}  {row['source']}"
+            f"  {row['type']:<19}{_time(row['at_ms'])}  S{row['severity']} {numbers}"
+            f"  {row['source']}"
         )
     return lines if facts["events"] else ["Events   none"]
 

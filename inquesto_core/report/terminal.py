@@ -1,116 +1,194 @@
-"""A record as a person reads it in a terminal: at most 80 columns but for the citation line."""
+"""A record as a person reads it in a terminal: plain text of at most 80 columns.
+
+Two lines may be longer, because they are there to be copied whole: the citation line, which comes
+first, and the signature, which comes last.
+"""
 
 from __future__ import annotations
 
-import textwrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from inquesto_core.report.escape import escape_terminal
+import polars as pl
 
-__all__ = ["score_lines"]
+from inquesto_core.report.escape import clip_columns, display_width, escape_terminal, wrap_columns
+from inquesto_core.score.signature import parse_signature
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["NOTHING", "WIDTH", "score_lines"]
 
 WIDTH = 80
+NOTHING = "–"
+
+_NAME_COLUMNS = 12
+_LOOK_FIRST = 5
+
+Record = dict[str, Any]
 
 
-def _rate(part: dict[str, Any]) -> str:
-    if part.get("score") is None:
-        return f"    –  {'':16}n = {part.get('n', 0)}"
-    return f"{part['score']:5.1f}  95% CI {part['lo']:.1f}–{part['hi']:.1f}".ljust(27) + (
-        f"n = {part['n']}" if "n" in part else ""
-    )
+def score_lines(record: Record, decisions: pl.DataFrame | None = None) -> list[str]:
+    """Return a record as lines of text, the citation line first.
 
-
-def _views(views: dict[str, Any]) -> list[str]:
-    lines = ["Views (the same rate on fixed slices)"]
-    for name, part in views.items():
-        tail = f"   worst group {part['worst_group']}" if part.get("worst_group") else ""
-        lines.append(f"  {name:<12} {_rate(part)}{escape_terminal(tail)}")
+    Parameters
+    ----------
+    record : dict
+        As `inquesto_core.score.record.build_record` returns it.
+    decisions : decision table, optional
+        Of this agent, or of all agents of the run: from it come the ids of the calls to look at
+        first, which a record does not hold.
+    """
+    parts = [
+        [escape_terminal(record["citation"])],
+        _reading(record),
+        _views(record),
+        _events(record),
+        _thresholds(record),
+        _variants(record),
+        _accounting(record),
+        [] if decisions is None else _look_first(record, decisions),
+        [f"Signature: {escape_terminal(record['signature']['text'])}"],
+    ]
+    lines: list[str] = []
+    for part in filter(None, parts):
+        lines += [*([""] if lines else []), *part]
     return lines
 
 
-def _events(record: dict[str, Any]) -> list[str]:
-    severity = record["failures_by_severity"]
-    lines = ["Events, one a type and call (S3 and above fail the call)"]
-    lines.append(
-        "  by severity  " + "  ".join(f"{name} {count}" for name, count in severity.items())
+def _percent(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.1f}"
+
+
+def _rate(part: Mapping[str, Any]) -> str:
+    """Return score, interval and n in columns; an empty slice has dashes for both."""
+    low, high = part["lo"], part["hi"]
+    interval = NOTHING if low is None else f"{low:.1f}–{high:.1f}"
+    return f"{_percent(part['score']):>6}  {interval:<11}  {part['n']:>6}"
+
+
+def _row(name: str, part: Mapping[str, Any], note: str = "") -> str:
+    shown = clip_columns(escape_terminal(name), _NAME_COLUMNS)
+    line = f"  {shown}{' ' * (_NAME_COLUMNS - display_width(shown))}{_rate(part)}"
+    return clip_columns(f"{line}  {escape_terminal(note)}".rstrip(), WIDTH)
+
+
+def _heading(title: str) -> str:
+    return f"{title:<{_NAME_COLUMNS + 2}} score  {'95% CI':<11}  {'n':>6}"
+
+
+def _reading(record: Record) -> list[str]:
+    name = escape_terminal(str(record["agent"]))
+    lines = wrap_columns(name, WIDTH, first="Agent: ", rest="  ")
+    if not record["n"]:
+        return [*lines, "No call could be scored."]
+    text = (
+        f"{record['passed']} of {record['n']} calls reached their goal without a functional failure"
     )
-    of_type = record["definition"]["severity"]
-    for name, count in record["failures_by_type"].items():
-        lines.append(f"  {name:<20} S{of_type[name]}  {count}")
-    if not record["failures_by_type"]:
-        lines.append("  none")
+    if parse_signature(record["signature"]["text"]).get("judge") == "none":
+        text += ", as far as state, trace and audio show (no judge was asked)"
+    return lines + wrap_columns(text + ".", WIDTH, rest="  ")
+
+
+def _views(record: Record) -> list[str]:
+    lines = [_heading("Views")]
+    for name, view in record["views"].items():
+        notes = []
+        if view.get("worst_group") is not None:
+            notes.append(f"worst group: {view['worst_group']}")
+        if view.get("gap_vs_clean") is not None:
+            notes.append(f"gap to clean: {view['gap_vs_clean']:.1f}")
+        for key in ("false_accepts", "false_rejects"):
+            if view.get(key):
+                notes.append(f"{key.replace('_', ' ')}: {view[key]}")
+        lines.append(_row(name, view, ", ".join(notes)))
+        for group, part in view.get("by_group", {}).items():
+            lines.append(_row(f"- {group}", part))
     return lines
 
 
-def _readings(record: dict[str, Any]) -> list[str]:
-    lines = ["Other readings"]
+def _events(record: Record) -> list[str]:
+    fail_at, severity_of = record["definition"]["fail_at"], record["definition"]["severity"]
+    by_severity = record["failures_by_severity"]
+    counts = " · ".join(f"{level} {count}" for level, count in by_severity.items())
+    lines = [f"Events, one a type and call; S{fail_at} and above fail the call", f"  {counts}"]
+    found = sorted(
+        record["failures_by_type"].items(), key=lambda row: (-severity_of[row[0]], -row[1], row[0])
+    )
+    for name, count in found:
+        lines.append(f"  S{severity_of[name]}  {escape_terminal(name):<20} {count:>6}")
+    return lines
+
+
+def _thresholds(record: Record) -> list[str]:
+    lines = [_heading("Failing at")]
     for name, part in record["severity_sensitivity"].items():
-        mark = "  (the score)" if part["threshold"] == record["definition"]["fail_at"] else ""
-        lines.append(f"  fail at {name:<4} {_rate(part)}{mark}")
-    lines.append(f"  judge-free   {_rate(record['judge_free'])}")
-    audio = record["audio_only"]
-    if audio["score_if_transcript_only"] is not None:
-        lines.append(
-            f"  transcript   {audio['score_if_transcript_only']:5.1f}  audio events removed; "
-            f"{audio['failed_only_on_audio_events']} of {audio['failed']} failed calls fail by them alone"
-        )
+        notes = []
+        if part["threshold"] == record["definition"]["fail_at"]:
+            notes.append("the score")
+        if part.get("undetermined_n"):
+            notes.append(f"{part['undetermined_n']} undetermined")
+        lines.append(_row(f"{name}+", part, ", ".join(notes)))
     return lines
 
 
-def _reasons(counts: dict[str, int]) -> str:
+def _variants(record: Record) -> list[str]:
+    audio, judge_free = record["audio_only"], record["judge_free"]
+    only, failed = audio["failed_only_on_audio_events"], audio["failed"]
+    text = (
+        f"Transcript only: {_percent(audio['score_if_transcript_only'])}; {only} of {failed} "
+        "failed calls fail by audio events alone."
+    )
+    interval = NOTHING
+    if judge_free["lo"] is not None:
+        interval = f"95% CI {judge_free['lo']:.1f}–{judge_free['hi']:.1f}"
+    other = (
+        f"Judge-free: {_percent(judge_free['score'])} ({interval}; n = {judge_free['n']}); "
+        f"{judge_free['vacuous_n']} of these goals ask for nothing without a judge."
+    )
+    return wrap_columns(text, WIDTH, rest="  ") + wrap_columns(other, WIDTH, rest="  ")
+
+
+def _reasons(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{escape_terminal(name)} {count}" for name, count in counts.items())
 
 
-def _accounting(record: dict[str, Any]) -> list[str]:
-    accounting, timing = record["accounting"], record["timing_uncertainty"]
-    lines = ["Accounting"]
-    lines.append(
-        f"  scored {accounting['scored']}  agent fault {accounting['agent_fault']}  "
-        f"of {accounting['expected']} expected"
+def _accounting(record: Record) -> list[str]:
+    rows, timing, bounds = record["accounting"], record["timing_uncertainty"], record["bounds"]
+    texts = [
+        f"Calls: {rows['total']} (expected {rows['expected']}); in n {rows['in_n']}: scored "
+        f"{rows['scored']}, agent fault {rows['agent_fault']}"
+    ]
+    for state in ("excluded", "not_evaluated"):
+        text = f"{state.replace('_', ' ')} {rows[state + '_n']}"
+        texts.append(f"{text}: {_reasons(rows[state])}" if rows[state] else text)
+    if rows["excluded_n"]:
+        other = _percent(rows["excluded_as_failures"]["score"])
+        texts.append(f"score with the excluded calls as failures: {other}")
+    if bounds is not None:
+        texts.append(
+            f"score with the {bounds['open_n']} open calls all failed or all passed: "
+            f"{_percent(bounds['low'])} to {_percent(bounds['high'])}"
+        )
+    texts.append(
+        f"borderline calls {timing['borderline_n']}; score within the timing uncertainty: "
+        f"{_percent(timing['score_low'])} to {_percent(timing['score_high'])}"
     )
-    for name in ("excluded", "not_evaluated"):
-        if accounting[name]:
-            lines += textwrap.wrap(
-                f"{name.replace('_', ' ')}: {_reasons(accounting[name])}",
-                WIDTH,
-                initial_indent="  ",
-                subsequent_indent="    ",
-            )
-    lines.append(
-        f"  borderline {timing['borderline_n']}: within the timing uncertainty the score is "
-        f"{timing['score_low']}–{timing['score_high']}"
-        if timing["score_low"] is not None
-        else "  no complete call"
-    )
+    lines: list[str] = []
+    for text in texts:
+        lines += wrap_columns(text, WIDTH, first="  " if lines else "", rest="    ")
     return lines
 
 
-def score_lines(record: dict[str, Any]) -> list[str]:
-    """Return a record as lines of text, the citation line first."""
-    n, passed = record["n"], record["passed"]
-    reading = (
-        f"{passed} of {n} calls reached their goal without a functional failure."
-        if n
-        else "No call could be scored."
-    )
-    return [
-        escape_terminal(record["citation"]),
-        "",
-        reading,
-        "",
-        *_views(record["views"]),
-        "",
-        *_events(record),
-        "",
-        *_readings(record),
-        "",
-        *_accounting(record),
-        "",
-        *textwrap.wrap(
-            escape_terminal(record["signature"]["text"]),
-            WIDTH,
-            break_on_hyphens=False,
-            initial_indent="signature ",
-            subsequent_indent="  ",
-        ),
-    ]
+def _look_first(record: Record, decisions: pl.DataFrame) -> list[str]:
+    """Return the failed calls with the worst events, by id; nothing where none failed."""
+    ours = pl.col("agent_fingerprint").eq_missing(pl.lit(record["agent_fingerprint"]))
+    failed = ~pl.col("passed").fill_null(value=True) | pl.col("known_fail")
+    found = decisions.filter(ours & failed & pl.col("call_id").is_not_null())
+    if found.is_empty():
+        return []
+    worst = found.sort(["worst_severity", "call_id"], descending=[True, False]).head(_LOOK_FIRST)
+    lines = ["Look first at (inquesto-core explain RUN CALL)"]
+    for call_id, severity in worst.select("call_id", "worst_severity").iter_rows():
+        cause = f"S{severity}" if severity >= record["definition"]["fail_at"] else "goal"
+        lines.append(clip_columns(f"  {cause:<5} {escape_terminal(call_id)}", WIDTH))
+    return lines

@@ -1,6 +1,6 @@
 """The decision table: one row a call, everything that the score is reduced from.
 
-``calls.parquet`` of a run is this table. Event columns are three-valued: true, false, and null where
+``calls.parquet`` of a run is this table. Event columns are true, false, or null where
 the evidence does not decide.
 """
 
@@ -30,7 +30,7 @@ DECISIONS: dict[str, pl.DataType | type[pl.DataType]] = {
     "passed": pl.Boolean,  # null unless scored or agent_fault
     "passed_judge_free": pl.Boolean,  # null where the judge-free quantities are undetermined
     "known_fail": pl.Boolean,  # a failure is certain, whatever is undetermined
-    "borderline": pl.Boolean,  # its pass flips when a value or limit moves by the timing uncertainty
+    "borderline": pl.Boolean,  # its pass flips within the timing uncertainty
     "passed_low": pl.Boolean,  # at the bad end of that move
     "passed_high": pl.Boolean,  # at the good end
     "fragile_limits": pl.List(pl.String),

@@ -1,4 +1,4 @@
-"""From segments to IPUs, agent groups, caller utterances and agent turns (protocol section 3.1-3.4).
+"""From segments to IPUs, agent groups, caller utterances and agent turns (protocol 3.1-3.4).
 
 Works on the axis of `axis`: one pass over any number of calls. A limit is one number for all calls
 or one a call, so that the same code measures what a moved limit would change.
@@ -70,7 +70,7 @@ def _agent_groups(ipus: Spans, limits: Limits) -> tuple[Spans, Spans]:
 
 
 def _had_its_say(groups: Spans, pause_from: Int, pause_to: Int) -> Bool:
-    """Whether an agent group lies wholly inside each pause (the first to start there ends first)."""
+    """Whether an agent group lies wholly inside each pause (the first to start ends first)."""
     index = np.searchsorted(groups.start, pause_from, side="left")
     ends = np.append(groups.end, np.iinfo(np.int64).max)
     return ends[index] <= pause_to

@@ -1,4 +1,4 @@
-"""What became of each caller utterance, and which agent turns began inside one (section 3.5-3.6)."""
+"""What became of each caller utterance, and which agent turns began in one (protocol 3.5-3.6)."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from inquesto_core.canonical import pretty_bytes
-from inquesto_core.protocol.definition import protocol_names
 from inquesto_core.protocol.difference import leaf_values
+from inquesto_core.protocol.load import protocol_names
 from inquesto_core.shipped import protocols_folder
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inquesto_core.protocol.definition import load_protocol
 from inquesto_core.protocol.difference import Change, changes, diff_protocols, leaf_values
+from inquesto_core.protocol.load import load_protocol
 
 FILE = "populations/billing-0.1.json"
 LEAVES = st.dictionaries(st.text(max_size=3), st.sampled_from(["1", "null", '"a"']), max_size=5)

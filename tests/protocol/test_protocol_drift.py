@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from inquesto_core.canonical import strict_json
-from inquesto_core.protocol.definition import protocol_names
 from inquesto_core.protocol.difference import Change, changes, leaf_values
+from inquesto_core.protocol.load import protocol_names
 from inquesto_core.shipped import protocols_folder
 
 HERE = Path(__file__).parent

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from inquesto_core.errors import InquestoError, ProtocolError
-from inquesto_core.protocol.definition import Slice, load_protocol
+from inquesto_core.protocol.definition import Slice
+from inquesto_core.protocol.load import load_protocol
 from inquesto_core.protocol.population import Population, Slot, load_population
 
 FILE = "populations/billing-0.1.json"

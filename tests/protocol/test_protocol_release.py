@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from inquesto_core.errors import ProtocolError, SchemaError
-from inquesto_core.protocol.definition import load_protocol, protocol_names
+from inquesto_core.protocol.load import load_protocol, protocol_names
 from inquesto_core.protocol.release import (
     check_release,
     file_digests,

@@ -1,0 +1,195 @@
+"""How a protocol folder becomes a `Protocol`.
+
+JSON Schema checks the form at the door, ``consistency`` what it cannot express, ``release`` whether
+the folder is the one that was released under its name.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from inquesto_core import schema
+from inquesto_core.errors import Problem, ProtocolError
+from inquesto_core.protocol.consistency import check_consistency, inconsistent
+from inquesto_core.protocol.definition import (
+    Accounting,
+    Asked,
+    AsrPin,
+    Conditions,
+    EventType,
+    Groups,
+    Identity,
+    Instruments,
+    JudgePin,
+    MediaLimits,
+    Protocol,
+    Severity,
+    Slice,
+    TimelineLimits,
+    VadPin,
+    View,
+    ViewValue,
+)
+from inquesto_core.protocol.release import check_release, protocol_digest, read_file
+from inquesto_core.shipped import protocols_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["DEFAULT_PROTOCOL", "load_protocol", "protocol_names"]
+
+#: The version that is meant where none is named.
+DEFAULT_PROTOCOL = "inquesto-0.1"
+
+PROTOCOL_FILE = "protocol.json"
+
+
+def protocol_names() -> tuple[str, ...]:
+    """Return the names of the shipped protocols, sorted."""
+    found = protocols_folder().glob(f"*/{PROTOCOL_FILE}")
+    return tuple(sorted(path.parent.name for path in found))
+
+
+def load_protocol(name_or_path: str | Path) -> Protocol:
+    """Return the shipped protocol of that name, or the one in that folder.
+
+    A shipped name wins over a folder of the same name in the working folder.
+
+    Raises
+    ------
+    SchemaError
+        ``protocol.json`` is not what its schema says.
+    ProtocolError
+        Codes ``protocol_unknown``, ``protocol_inconsistent``, ``protocol_unreadable``,
+        ``release_changed``, ``release_missing``, ``release_draft``.
+    """
+    folder = _find_folder(name_or_path)
+    protocol = _read(folder)
+    shipped = folder.parent == protocols_folder()
+    if shipped and folder.name != protocol.name:
+        raise inconsistent("/protocol", f"is {protocol.name!r}", repr(folder.name))
+    check_release(protocol)
+    return protocol
+
+
+def _find_folder(name_or_path: str | Path) -> Path:
+    names = protocol_names()
+    if isinstance(name_or_path, str) and name_or_path in names:
+        return protocols_folder() / name_or_path
+    path = Path(name_or_path)
+    if path.is_dir() and (path / PROTOCOL_FILE).is_file():
+        return path.resolve()
+    raise ProtocolError(
+        Problem(
+            code="protocol_unknown",
+            found=f"no protocol {str(name_or_path)!r}",
+            expected=f"one of {', '.join(names)}, or a folder with a {PROTOCOL_FILE}",
+        )
+    )
+
+
+def _read(folder: Path) -> Protocol:
+    raw = schema.load(read_file(folder / PROTOCOL_FILE), "protocol", file=PROTOCOL_FILE)
+    digest = protocol_digest(folder)
+    try:  # the schema leaves several sections open, so that a version may add to them
+        protocol = _parse(raw, folder, digest)
+        check_consistency(protocol)
+    except KeyError as exc:
+        raise inconsistent("/", f"lacks the key {exc}", "every key of docs/protocol.md") from exc
+    except (AttributeError, TypeError, ValueError) as exc:
+        raise inconsistent("/", f"cannot be read ({exc})", "the form of docs/protocol.md") from exc
+    return protocol
+
+
+def _word(value: str | None, words: Any) -> Any:
+    if value not in get_args(words):
+        raise ValueError(f"{value!r} is none of {', '.join(get_args(words))}")
+    return value
+
+
+def _parse(raw: Mapping[str, Any], folder: Path, digest: str) -> Protocol:
+    return Protocol(
+        name=raw["protocol"],
+        label=raw["label"],
+        version=raw["version"],
+        status=raw["status"],
+        source=raw["source"],
+        fail_at=raw["fail_at"],
+        confidence_level=raw["confidence"]["level"],
+        z=raw["confidence"]["z"],
+        severities=_severities(raw["severities"]),
+        events=tuple(_event(name, row) for name, row in raw["events"].items()),
+        goal_question=raw["goal"]["question"],
+        performed_statuses=tuple(raw["goal"]["performed_statuses"]),
+        required_arguments_must_match=raw["goal"]["required_arguments_must_match"],
+        timeline=TimelineLimits(**raw["timeline"]),
+        timing_uncertainty_ms=dict(raw["timing_uncertainty_ms"]),
+        views=tuple(_view(name, row) for name, row in raw["views"].items()),
+        sensitivity_fail_at=tuple(raw["sensitivity_fail_at"]),
+        instruments=_instruments(raw["instruments"]),
+        media=MediaLimits(
+            min_duration_ms=raw["media"]["min_duration_ms"],
+            max_duration_ms=raw["media"]["max_duration_ms"],
+            parameters=_without(raw["media"], "min_duration_ms", "max_duration_ms"),
+        ),
+        accounting=Accounting(**{key: tuple(row) for key, row in raw["accounting"].items()}),
+        default_population=raw["populations"]["default"],
+        population_files=dict(raw["populations"]["files"]),
+        folder=folder,
+        digest=digest,
+        raw=raw,
+    )
+
+
+def _without(row: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in keys}
+
+
+def _severities(rows: Mapping[str, Mapping[str, str]]) -> tuple[Severity, ...]:
+    return tuple(
+        Severity(level=int(level), name=row["name"], meaning=row["meaning"])
+        for level, row in sorted(rows.items(), key=lambda item: int(item[0]))
+    )
+
+
+def _event(name: str, row: Mapping[str, Any]) -> EventType:
+    named = ("severity", "source", "criterion", "question", "asked")
+    return EventType(
+        name=name,
+        severity=row["severity"],
+        source=row["source"],
+        criterion=row["criterion"],
+        question=row.get("question"),
+        asked=_word(row["asked"], Asked) if "asked" in row else None,
+        parameters=_without(row, *named),
+    )
+
+
+def _slice(row: Mapping[str, Any]) -> Slice:
+    return Slice(
+        conditions=_word(row["conditions"], Conditions),
+        groups=_word(row["groups"], Groups),
+        identity=_word(row["identity"], Identity),
+    )
+
+
+def _view(name: str, row: Mapping[str, Any]) -> View:
+    other = row.get("compared_with")
+    return View(
+        name=name,
+        letter=row["letter"],
+        slice=_slice(row),
+        value=_word(row["value"], ViewValue),
+        compared_with=_slice(other) if other else None,
+        counted=tuple(row.get("counted", ())),
+    )
+
+
+def _instruments(row: Mapping[str, Any]) -> Instruments:
+    asr, judge = row["asr"], row["judge"]
+    return Instruments(
+        vad=VadPin(**row["vad"]),
+        asr=AsrPin(**_without(asr, "bytes"), size_bytes=asr["bytes"]),
+        judge=JudgePin(**_without(judge, "bytes"), size_bytes=judge["bytes"]),
+    )

@@ -1,0 +1,142 @@
+"""A protocol folder loads by name or path, or is refused with the place where it is wrong."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from inquesto_core.errors import InquestoError, ProtocolError
+from inquesto_core.protocol.load import DEFAULT_PROTOCOL, load_protocol, protocol_names
+from inquesto_core.shipped import protocols_folder
+
+
+def test_shipped_protocols_are_listed_and_the_default_is_one_of_them() -> None:
+    assert DEFAULT_PROTOCOL in protocol_names()
+
+
+def test_a_folder_loads_like_the_shipped_name() -> None:
+    assert load_protocol(protocols_folder() / "inquesto-0.1") == load_protocol("inquesto-0.1")
+    assert load_protocol(str(protocols_folder() / "inquesto-0.1")) == load_protocol("inquesto-0.1")
+
+
+def test_a_protocol_crosses_a_process_border_whole() -> None:
+    protocol = load_protocol("inquesto-0.1")
+    assert pickle.loads(pickle.dumps(protocol)) == protocol
+
+
+@pytest.mark.parametrize("name", ["inquesto-9", "", "../protocols/inquesto-0.1/populations"])
+def test_an_unknown_protocol_is_refused_with_the_known_names(name: str) -> None:
+    with pytest.raises(ProtocolError, match=r"inquesto-0\.1.*protocol_unknown"):
+        load_protocol(name)
+
+
+def _set(*path: str, to: object) -> Any:
+    def change(value: dict[str, Any]) -> None:
+        for key in path[:-1]:
+            value = value[key]
+        value[path[-1]] = to
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("path", "to"),
+    [
+        (("events", "repeated_talk_over", "replaces"), "talkover"),
+        (("events", "repeated_talk_over", "replaces"), "repeated_talk_over"),
+        (("events", "slow_turn", "severity"), 6),
+        (("events", "slow_turn", "latency_ms"), 0),
+        (("events", "slow_turn", "latency_ms"), -1),
+        (("timeline", "ipu_gap_ms"), 0),
+        (("timing_uncertainty_ms",), {"telephone": 60}),
+        (("fail_at",), 6),
+        (("sensitivity_fail_at",), [2, 7]),
+        (("views", "identity", "counted"), ["false_alarm"]),
+        (("populations", "default"), "billing-0.2"),
+        (("populations", "files", "billing-0.1"), "populations/none.json"),
+        (("populations", "files", "billing-0.1"), "../inquesto-0.1/populations/billing-0.1.json"),
+        (("instruments", "judge", "rubric"), "no-such-folder"),
+        (("instruments", "vad", "frame_samples"), 511),
+        (("media", "max_duration_ms"), 1),
+    ],
+    ids=lambda v: "/".join(v) if isinstance(v, tuple) else str(v),
+)
+def test_a_protocol_that_contradicts_itself_is_refused(
+    edited: Any, path: tuple[str, ...], to: object
+) -> None:
+    folder = edited("protocol.json", _set(*path, to=to))
+    with pytest.raises(InquestoError, match=path[-1]):
+        load_protocol(folder)
+
+
+@pytest.mark.parametrize(
+    ("path", "to"),
+    [
+        (("events", "slow_turn", "latency_ms"), 1),
+        (("media", "max_duration_ms"), 2),
+        (("sensitivity_fail_at",), [5]),
+    ],
+    ids=lambda v: "/".join(v) if isinstance(v, tuple) else str(v),
+)
+def test_the_smallest_consistent_value_is_accepted(
+    edited: Any, path: tuple[str, ...], to: object
+) -> None:
+    assert load_protocol(edited("protocol.json", _set(*path, to=to))).status == "draft"
+
+
+def test_a_changed_threshold_changes_the_digest(edited: Any) -> None:
+    folder = edited("protocol.json", _set("events", "slow_turn", "latency_ms", to=2999))
+    changed = load_protocol(folder)
+    assert changed.digest != load_protocol("inquesto-0.1").digest
+    assert changed.event("slow_turn").parameters["latency_ms"] == 2999
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["views", "sensitivity_fail_at", "populations", "instruments", "media", "accounting", "source"],
+)
+def test_a_missing_section_is_named(edited: Any, key: str) -> None:
+    folder = edited("protocol.json", lambda p: p.pop(key))
+    with pytest.raises(InquestoError, match=rf"protocol\.json.*{key}"):
+        load_protocol(folder)
+
+
+@pytest.mark.parametrize(
+    ("path", "to", "said"),
+    [
+        (("views", "behavior", "conditions"), "noisy", "'noisy' is none of all, reference"),
+        (("views", "behavior", "identity"), "none", "'none' is none of included, excluded, only"),
+        (("views", "fairness", "value"), "mean", "'mean' is none of rate, worst_group"),
+        (("events", "wrong_info", "asked"), "often", "'often' is none of always, correction"),
+        (("timeline", "patience_ms"), 5, "patience_ms"),
+        (("instruments", "vad", "colour"), "red", "colour"),
+        (("instruments",), [], "protocol_inconsistent|schema"),
+        (("media", "min_duration_ms"), "1", "protocol_inconsistent|schema"),
+        (("accounting", "excluded_reasons"), 4, "protocol_inconsistent|schema"),
+    ],
+    ids=lambda v: "/".join(v) if isinstance(v, tuple) else str(v)[:12],
+)
+def test_a_word_or_key_that_no_protocol_has_is_refused(
+    edited: Any, path: tuple[str, ...], to: object, said: str
+) -> None:
+    with pytest.raises(InquestoError, match=said):
+        load_protocol(edited("protocol.json", _set(*path, to=to)))
+
+
+def test_a_population_outside_the_digest_is_refused(edited: Any) -> None:
+    hidden = "populations/.billing-0.1.json"
+    folder = edited("protocol.json", _set("populations", "files", "billing-0.1", to=hidden))
+    (folder / "populations" / "billing-0.1.json").rename(folder / hidden)
+    with pytest.raises(ProtocolError, match="a file of the protocol folder"):
+        load_protocol(folder)
+
+
+def test_a_rubric_folder_with_texts_is_accepted(edited: Any) -> None:
+    folder = edited("protocol.json", _set("instruments", "judge", "rubric", to="texts"))
+    (folder / "texts").mkdir()
+    with pytest.raises(ProtocolError, match="/instruments/judge/rubric"):
+        load_protocol(folder)
+    (folder / "texts" / "goal.txt").write_text("Was it done?", encoding="utf-8")
+    assert load_protocol(folder).instruments.rubric == "texts"
