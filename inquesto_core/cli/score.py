@@ -111,7 +111,7 @@ def command(
         document = records[0] if len(records) == 1 else records
         click.echo(pretty_bytes(document).decode(), nl=False)
     for record in records:
-        for line in score_lines(record):
+        for line in score_lines(record, result.decisions):
             click.echo(line, err=as_json)
     if result.has_bad_input:
         return BAD_INPUT

@@ -1,24 +1,32 @@
-"""One call of a run, explained: the facts as JSON values, and as lines for a terminal."""
+"""One call of a run, explained: the facts as JSON values, and the same facts as lines of text.
+
+Nothing is decided here: state, goal, pass and events are those of the run's tables. What is added
+is the sentence that says which of them made the call pass or fail.
+"""
 
 from __future__ import annotations
 
 import difflib
+import math
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from inquesto_core.errors import Problem, StoreError
-from inquesto_core.report.escape import escape_terminal
+from inquesto_core.evidence.tables import TABLES
+from inquesto_core.report.escape import clip_columns, escape_terminal, wrap_columns
+from inquesto_core.report.terminal import NOTHING, WIDTH
+from inquesto_core.report.timeline_text import format_time, timeline_lines
 from inquesto_core.score.tables import EVENT_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
+
+    from inquesto_core.protocol.definition import Protocol
 
 __all__ = ["explain_facts", "explain_lines"]
 
-_COLUMNS = 64
-_SHOWN = (
-    "media",
+_LISTED = (
     "segments",
     "utterances",
     "turns",
@@ -28,14 +36,67 @@ _SHOWN = (
     "tool_calls",
     "transcript",
     "verdicts",
+    "media",
     "problems",
 )
 
+_CLOSE = 3
+#: Above this many ids only those that hold the one asked for, or are held by it, are suggested.
+_COMPARED_IDS = 20_000
+_ARGUMENT_COLUMNS = 120
+
+#: What a reason code means, the part after its colon left out.
+_REASONS = {
+    "agent_silent": "the agent never made a sound while the caller spoke",
+    "audio_missing": "an audio file is missing",
+    "call_missing": "the archive does not hold the call",
+    "caller_deviation": "the caller left the script",
+    "channel_silent": "one side's channel is silent",
+    "channels_identical": "both channels carry the same sound",
+    "crash": "the agent crashed",
+    "duplicate_slot": "several calls fill the same slot",
+    "hangup_mid_call": "the agent hung up in mid-call",
+    "lost_session": "the session was lost",
+    "mono_recording": "both sides are on one channel",
+    "predicate_undetermined": "a predicate of the scenario cannot be decided",
+    "stall": "the agent stalled",
+    "system_ended_agent_turn": "the system ended the call while the agent spoke",
+    "timing_missing": "there is no timing",
+    "timing_undetermined": "the timing cannot be decided",
+    "trace_missing": "there is no readable tool trace",
+    "undetermined": "what could decide the call is undetermined",
+    "unknown_condition": "the population does not name its condition",
+    "unknown_group": "the population does not name its speaker group",
+    "unknown_scenario": "the population does not name its scenario",
+    "unknown_trial": "it is not known which trial it is",
+    "unreadable_recording": "the recording cannot be read",
+    "verdict_missing": "the judge's answer is missing",
+    "verdict_undetermined": "the judge could not tell",
+}
+_SAYS = {True: "yes", False: "no", None: "undetermined"}
+_MANY = {1: "once", 2: "twice"}
+
 Facts = dict[str, Any]
+Row = dict[str, Any]
 
 
-def explain_facts(call_id: str, tables: dict[str, pl.DataFrame], decisions: pl.DataFrame) -> Facts:
+def explain_facts(
+    call_id: str, tables: Mapping[str, pl.DataFrame], decisions: pl.DataFrame, protocol: Protocol
+) -> Facts:
     """Return what a run knows of one call, as JSON values.
+
+    Parameters
+    ----------
+    tables : mapping of str to polars.DataFrame
+        The evidence tables of the run, ``events`` among them.
+    decisions : decision table
+
+    Returns
+    -------
+    dict
+        ``call``, ``decision`` (rows of those tables), ``why`` (a sentence), and every other table
+        as a list of rows. A transcript row also has ``cited_by``: the questions whose verdict
+        cites it. Text is as it came, not escaped.
 
     Raises
     ------
@@ -44,193 +105,356 @@ def explain_facts(call_id: str, tables: dict[str, pl.DataFrame], decisions: pl.D
     """
     rows = decisions.filter(pl.col("call_id") == call_id)
     if rows.is_empty():
-        known = decisions["call_id"].drop_nulls().to_list()
-        close = difflib.get_close_matches(call_id, known, n=3)
-        raise StoreError(
-            Problem(
-                code="call_unknown",
-                found=f"the run has no call {call_id}",
-                expected="one of its call ids" + (f", such as {', '.join(close)}" if close else ""),
-                remedy="see call_id in calls.parquet",
-            )
-        )
-    decision = rows.row(0, named=True)
-    call = tables["calls"].filter(pl.col("call_id") == call_id).row(0, named=True)
-    of_call = {
-        name: tables[name].filter(pl.col("call_id") == call_id).drop("call_id").rows(named=True)
-        for name in _SHOWN
+        raise _unknown_call(call_id, decisions)
+    facts: Facts = {
+        "call": next(iter(_rows(tables["calls"], call_id)), dict.fromkeys(TABLES["calls"])),
+        "decision": _plain(rows.row(0, named=True)),
+        "why": "",
     }
-    return {"decision": decision, "call": call, "why": _why(decision, of_call), **of_call}
+    for name in _LISTED:
+        facts[name] = _rows(tables[name], call_id)
+        for row in facts[name]:
+            del row["call_id"]
+    for turn in facts["transcript"]:
+        turn["cited_by"] = [
+            row["question"] for row in facts["verdicts"] if row["turn"] == turn["position"]
+        ]
+    facts["why"] = _why(facts, protocol)
+    return facts
 
 
-def _why(decision: Facts, of_call: dict[str, list[Facts]]) -> str:
-    state = decision["state"]
-    if state == "excluded":
-        return f"outside n: {', '.join(decision['reasons'])}"
-    if state == "not_evaluated":
-        return f"not evaluated: {', '.join(decision['reasons'])}"
-    if state == "agent_fault":
-        return f"failed, the agent's side broke off: {', '.join(decision['reasons'])}"
-    failing = sorted(
-        {
-            (-event["severity"], event["type"])
-            for event in of_call["events"]
-            if event["severity"] >= 3 and decision.get(EVENT_PREFIX + event["type"])
-        }
-    )
-    causes = [f"{name} (S{-severity})" for severity, name in failing]
-    if decision["goal"] is False:
-        causes.insert(0, "the goal was not reached")
-    if causes:
-        return "failed: " + ", ".join(causes)
-    return "passed: goal reached, no failure of S3 or above"
+def explain_lines(
+    call_id: str, tables: Mapping[str, pl.DataFrame], decisions: pl.DataFrame, protocol: Protocol
+) -> list[str]:
+    """Return the facts of `explain_facts` as lines of at most 80 columns, outside text escaped.
 
-
-def _lane(
-    spans: Iterable[tuple[int, int]], low: int, scale: float, mark: str, lane: list[str]
-) -> None:
-    for start, end in spans:
-        first = max(0, int((start - low) / scale))
-        last = min(len(lane), max(first + 1, round((end - low) / scale)))
-        for column in range(first, last):
-            lane[column] = mark
-
-
-def _timeline(facts: Facts) -> list[str]:
-    duration = facts["call"]["duration_ms"]
-    if not duration:
-        return ["no timeline: the recording carries none"]
-    step = 20_000 if duration <= 120_000 else 60_000
-    lines = [f"Timeline, {step // 1000} s a row ('=' speaking, '.' rejected, 'x' both at once,"]
-    lines.append("          'T' tool call, '!' event)")
-    segments = facts["segments"]
-    for low in range(0, duration, step):
-        scale = step / _COLUMNS
-        lanes = {}
-        for side in ("caller", "agent"):
-            lane = [" "] * _COLUMNS
-            for mark, rejected in ((".", True), ("=", False)):
-                _lane(
-                    (
-                        (row["start_ms"], row["end_ms"])
-                        for row in segments
-                        if row["channel"] == side
-                        and (row["rejected"] is not None) == rejected
-                        and row["end_ms"] > low
-                        and row["start_ms"] < low + step
-                    ),
-                    low,
-                    scale,
-                    mark,
-                    lane,
-                )
-            lanes[side] = lane
-        both = [a == "=" == b for a, b in zip(lanes["caller"], lanes["agent"], strict=True)]
-        marks = [" "] * _COLUMNS
-        for rows, key, mark in (
-            (facts["tool_calls"], "start_ms", "T"),
-            (facts["events"], "at_ms", "!"),
-        ):
-            for row in rows:
-                at = row[key]
-                if at is not None and low <= at < low + step:
-                    marks[int((at - low) / scale)] = mark
-        for side, lane in lanes.items():
-            drawn = "".join(
-                "x" if twice else letter for letter, twice in zip(lane, both, strict=True)
-            )
-            lines.append(f"{low / 1000 if side == 'caller' else '':>6} {side:<6} |{drawn}|")
-        if any(mark != " " for mark in marks):
-            lines.append(f"{'':14}|{''.join(marks)}|".replace("|", " "))
+    Raises
+    ------
+    StoreError
+        Code ``call_unknown``, with the ids that come close.
+    """
+    facts = explain_facts(call_id, tables, decisions, protocol)
+    sections = {
+        "Timeline": timeline_lines(facts),
+        "Events (* = counted in the tallies)": _events(facts),
+        "Caller utterances and their replies": _replies(facts),
+        "Talk-overs": _talk_overs(facts),
+        "Tool calls": _tool_calls(facts),
+        "Transcript (> = cited by a verdict)": _transcript(facts),
+        "Verdicts": _verdicts(facts),
+        "Media": _media(facts),
+        "Problems": _problems(facts),
+    }
+    lines = _header(facts)
+    for title, body in sections.items():
+        lines += ["", title, *(body or ["  none"])]
     return lines
 
 
-def _time(value: int | None) -> str:
-    return "      –" if value is None else f"{value / 1000:7.2f}"
+def _plain(row: Row) -> Row:
+    """Return a row whose numbers JSON can say: what is not finite is not known."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in row.items()
+    }
+
+
+def _rows(table: pl.DataFrame, call_id: str) -> list[Row]:
+    ours = table.filter(pl.col("call_id") == call_id)
+    return [_plain(row) for row in ours.iter_rows(named=True)]
+
+
+def _unknown_call(call_id: str, decisions: pl.DataFrame) -> StoreError:
+    known = decisions["call_id"].drop_nulls()
+    holds = known.str.contains(call_id, literal=True) if call_id else known.is_null()
+    held = pl.DataFrame({"id": known}).select(
+        pl.lit(call_id).str.contains(pl.col("id"), literal=True)
+    )
+    close = known.filter(holds | held.to_series()).sort().head(_CLOSE).to_list()
+    if len(close) < _CLOSE and len(known) <= _COMPARED_IDS:
+        others = difflib.get_close_matches(call_id, known.to_list(), n=_CLOSE)
+        close = list(dict.fromkeys([*close, *others]))[:_CLOSE]
+    return StoreError(
+        Problem(
+            code="call_unknown",
+            found=f"the run has no call {call_id!r}",
+            expected=f"one of its {len(known)} call ids"
+            + (f", such as {', '.join(map(repr, close))}" if close else ""),
+            remedy="the ids stand in calls.parquet",
+        )
+    )
+
+
+def _reason(code: str) -> str:
+    """Return a reason in plain words with its code; a code that has none stands alone."""
+    words = _REASONS.get(code.partition(":")[0])
+    return code if words is None else f"{words} ({code})"
+
+
+def _failing(facts: Facts, protocol: Protocol) -> list[str]:
+    """Return what fails the call, most severe first: a clause an event type, then the goal."""
+    decision = facts["decision"]
+    causes = sorted(
+        (
+            event
+            for event in protocol.events
+            if event.severity >= protocol.fail_at and decision.get(EVENT_PREFIX + event.name)
+        ),
+        key=lambda event: (-event.severity, event.name),
+    )
+    clauses = []
+    for event in causes:
+        rows = [row for row in facts["events"] if row["type"] == event.name]
+        clause = f"{event.name} (S{event.severity}: {event.criterion})"
+        clauses.append(clause + (f", {_occurrences(rows)}" if rows else ""))
+    goal = decision["goal"]
+    if goal is None and decision["passed"] is not None:
+        goal = decision["goal_judge_free"]
+    if goal is False:
+        clauses.append(_goal_clause(facts, protocol))
+    return clauses
+
+
+def _occurrences(rows: list[Row]) -> str:
+    times = sorted(row["at_ms"] for row in rows if row["at_ms"] is not None)
+    text = f"found {_MANY.get(len(rows), f'{len(rows)} times')}"
+    if times:
+        text += f" {'at' if len(rows) == 1 else 'from'} {format_time(times[0])}"
+    margins = [row["margin_ms"] for row in rows if row["margin_ms"] is not None]
+    return text + (f", at most {max(margins)} ms over the limit" if margins else "")
+
+
+def _goal_clause(facts: Facts, protocol: Protocol) -> str:
+    answer = next(
+        (row for row in facts["verdicts"] if row["question"] == protocol.goal_question), None
+    )
+    if answer is None or answer["verdict"] is None:
+        return "the goal was not reached, as trace and state show"
+    if answer["verdict"]:
+        return "the goal was not reached: the judge read success, trace or state do not show it"
+    reason = f": {answer['reason'].rstrip(' .')}" if answer["reason"] else ""
+    return f"the goal was not reached, as the judge reads it{reason}"
+
+
+def _why(facts: Facts, protocol: Protocol) -> str:
+    """Return in one or two sentences why the call has the state and outcome that it has."""
+    decision = facts["decision"]
+    reasons = "; ".join(_reason(code) for code in decision["reasons"] or ())
+    state, causes = decision["state"], _failing(facts, protocol)
+    if state == "excluded":
+        return f"Outside n: {reasons or 'no reason is stated'}."
+    if state == "agent_fault":
+        return f"Failed, in n, because the agent's side broke the call off: {reasons}."
+    if state == "not_evaluated":
+        text = f"Not evaluated, because {reasons or 'something decisive is undetermined'}."
+        if decision["known_fail"]:
+            text += f" It has certainly failed all the same: {'; '.join(causes)}."
+        return text
+    if decision["passed"]:
+        text = "Passed: its goal was reached and no event is of severity "
+        text += f"S{protocol.fail_at} or above."
+    else:
+        text = f"Failed: {'; '.join(causes)}."
+    if decision["borderline"]:
+        text += " Borderline: within the timing uncertainty this would change."
+    return text
+
+
+def _wrap(text: str, *, first: str = "  ", rest: str = "    ") -> list[str]:
+    return wrap_columns(escape_terminal(text), WIDTH, first=first, rest=rest)
+
+
+def _named(row: Row, names: Mapping[str, str]) -> str:
+    """Return the values that are there, each after its name."""
+    return " · ".join(
+        f"{label} {row[key]}" for key, label in names.items() if row[key] not in (None, "", [])
+    )
+
+
+def _header(facts: Facts) -> list[str]:
+    call, decision = facts["call"], facts["decision"]
+    outcome = {True: "PASSED", False: "FAILED", None: "NOT DECIDED"}[decision["passed"]]
+    goal = {True: "goal reached", False: "goal not reached", None: "goal undetermined"}
+    state = str(decision["state"]).replace("_", " ")
+    worst = decision["worst_severity"]
+    status = [outcome, state, goal[decision["goal"]], f"worst S{worst}" if worst else "no event"]
+    place = {
+        "scenario_id": "scenario",
+        "condition": "condition",
+        "group": "group",
+        "trial": "trial",
+        "identity": "identity",
+    }
+    lines = [
+        *_wrap(str(decision["call_id"]), first="Call ", rest="  "),
+        *_wrap(_named(decision, place) or "no scenario, condition or group is named"),
+    ]
+    origin = {"agent_name": "agent", "platform": "platform", "ended_by": "ended by"}
+    lines += _wrap(_named(call, origin)) if _named(call, origin) else []
+    lines += _wrap(" · ".join(status))
+    if decision["reasons"]:
+        lines += _wrap("reasons: " + ", ".join(decision["reasons"]))
+    return [*lines, "", *_wrap(facts["why"], first="Why: ", rest="  "), "", *_timing(facts)]
+
+
+def _timing(facts: Facts) -> list[str]:
+    call, decision = facts["call"], facts["decision"]
+    if call["timing_reasons"]:
+        return _wrap("timing not evaluated: " + "; ".join(map(_reason, call["timing_reasons"])))
+    if call["timing_source"] is None:
+        return ["  timing not evaluated: there is none"]
+    median, p95 = decision["median_latency_ms"], decision["p95_latency_ms"]
+    numbers = {
+        "n_utterances": "caller utterances",
+        "n_agent_turns": "agent turns",
+        "n_replied": "replied",
+        "n_no_reply": "no reply",
+        "n_talk_over": "talk-overs",
+        "longest_unanswered_ms": "longest unanswered ms",
+        "longest_dead_air_ms": "longest dead air ms",
+    }
+    latency = "no latency" if median is None else f"median latency {median:g} ms, p95 {p95} ms"
+    lines = _wrap(f"timing {call['timing_source']} · {latency} · {_named(decision, numbers)}")
+    if decision["fragile_limits"]:
+        lines += _wrap("fragile limits: " + ", ".join(decision["fragile_limits"]))
+    return lines
+
+
+def _number(value: int | None) -> str:
+    return NOTHING if value is None else str(value)
 
 
 def _events(facts: Facts) -> list[str]:
-    lines = ["Events   time s  sev  value  threshold  margin  source"]
-    for row in facts["events"]:
-        numbers = " ".join(
-            f"{'–' if row[key] is None else row[key]:>7}"
-            for key in ("value", "threshold", "margin_ms")
+    """Return a line an event in order of time; where to look stands below where it is too long."""
+    if not facts["events"]:
+        return []
+    lines = [f"  {'type':<19}S{'time':>11}{'value':>7}{'limit':>7}{'margin':>8}  source, evidence"]
+    ordered = sorted(
+        facts["events"], key=lambda row: (row["at_ms"] is None, row["at_ms"] or 0, row["type"])
+    )
+    for row in ordered:
+        margin = NOTHING if row["margin_ms"] is None else f"{row['margin_ms']:+d}"
+        line = (
+            f" {'*' if row['counted'] else ' '}{row['type']:<19}{row['severity']}"
+            f"{format_time(row['at_ms']):>11}{_number(row['value']):>7}"
+            f"{_number(row['threshold']):>7}{margin:>8}"
         )
-        lines.append(
-            f"  {row['type']:<19}{_time(row['at_ms'])}  S{row['severity']} {numbers}"
-            f"  {row['source']}"
-        )
-    return lines if facts["events"] else ["Events   none"]
+        where = f"{row['source']}, {row['evidence_key']}"
+        lines += _wrap(where, first=f"{line}  ", rest=" " * 58)
+    return lines
+
+
+def _span(row: Row) -> str:
+    return f"{format_time(row['start_ms'])}–{format_time(row['end_ms'])}"
+
+
+def _events_at(facts: Facts, key: str) -> str:
+    """Return the types of the events that point at a piece of evidence, in brackets."""
+    types = sorted({row["type"] for row in facts["events"] if row["evidence_key"] == key})
+    return f"  [{', '.join(types)}]" if types else ""
 
 
 def _replies(facts: Facts) -> list[str]:
-    lines = ["Caller utterances and what became of them"]
+    lines = []
     for row in facts["replies"]:
-        took = row["latency_ms"] if row["latency_ms"] is not None else row["waited_ms"]
-        lines.append(
-            f"  {_time(row['start_ms'])} –{_time(row['end_ms'])}  {row['status']:<12}"
-            f"{'' if took is None else f'{took} ms'}"
+        took = ""
+        if row["latency_ms"] is not None:
+            took = f"{row['latency_ms']} ms"
+        elif row["waited_ms"] is not None:
+            took = f"waited {row['waited_ms']} ms"
+        events = _events_at(facts, f"replies/{row['utterance']}")
+        line = f"{row['utterance']:>4} {_span(row):<22}{row['status']:<13}{took:<16}"
+        lines.append(clip_columns(escape_terminal(line + events).rstrip(), WIDTH))
+    return lines
+
+
+def _talk_overs(facts: Facts) -> list[str]:
+    lines = []
+    for row in facts["talk_overs"]:
+        marks = [
+            name
+            for name, is_so in (
+                (str(row["kind"]).replace("_", " "), True),
+                ("short", row["short"]),
+                ("simultaneous start", row["simultaneous"]),
+                ("not counted", not row["counted"]),
+            )
+            if is_so
+        ]
+        lines += _wrap(
+            f"turn {row['turn']} at {format_time(row['at_ms'])} over utterance "
+            f"{row['utterance']}, which ends {row['value_ms']} ms later: {', '.join(marks)}"
         )
     return lines
 
 
-def _shorten(text: str | None, width: int) -> str:
-    shown = escape_terminal(text or "")
-    return shown if len(shown) <= width else shown[: width - 1] + "…"
-
-
-def _words(facts: Facts) -> list[str]:
-    cited = {row["turn"] for row in facts["verdicts"] if row["turn"] is not None}
-    lines = ["Tool calls"] if facts["tool_calls"] else ["Tool calls  none"]
+def _tool_calls(facts: Facts) -> list[str]:
+    lines = []
     for row in facts["tool_calls"]:
-        lines.append(
-            f"  {_time(row['start_ms'])}  {_shorten(row['name'], 22)}"
-            f"({_shorten(row['arguments'], 34)}) {row['status']}"
-        )
-        lines.append(f"           -> {_shorten(row['result'], 64)}")
-    lines.append("Transcript (* = cited by a verdict)")
-    for row in facts["transcript"]:
-        mark = "*" if row["position"] in cited else " "
-        lines.append(
-            f" {mark}{row['position']:>3} {_time(row['start_ms'])}  {row['speaker']:<6} "
-            f"{_shorten(row['heard_text'] or row['text'], 56)}"
-        )
-    lines.append("Verdicts")
-    for row in facts["verdicts"]:
-        says = {True: "yes", False: "no", None: "undetermined"}[row["verdict"]]
-        turn = "" if row["turn"] is None else f" (turn {row['turn']})"
-        lines.append(
-            f"  {_shorten(row['question'], 22):<22} {says:<12} {_shorten(row['reason'], 34)}{turn}"
-        )
+        given = row["arguments"] if row["arguments"] is not None else row["raw_arguments"]
+        shown = clip_columns(escape_terminal(given or ""), _ARGUMENT_COLUMNS)
+        events = _events_at(facts, f"tool_calls/{row['position']}")
+        begin = f"{row['position']:>4} {_span(row)} {row['status']}  "
+        lines += _wrap(f"{begin}{row['name']}({shown}){events}", first="", rest="       ")
+        if row["result"] is not None:
+            result = clip_columns(escape_terminal(row["result"]), _ARGUMENT_COLUMNS)
+            lines += _wrap(result, first="     -> ", rest="        ")
     return lines
 
 
-def explain_lines(facts: Facts) -> list[str]:
-    """Return the facts as lines of at most 80 columns, readable without colour."""
-    decision = facts["decision"]
-    place = " · ".join(
-        escape_terminal(str(decision[key]))
-        for key in ("scenario_id", "condition", "group")
-        if decision[key]
-    )
-    margin = ["fragile limits: " + ", ".join(decision["fragile_limits"])]
-    return [
-        f"Call {escape_terminal(decision['call_id'])}   {place}",
-        f"{decision['state']}: {escape_terminal(facts['why'])}",
-        *(
-            ["borderline: within the timing uncertainty its pass flips"]
-            if decision["borderline"]
-            else []
-        ),
-        *(margin if decision["fragile_limits"] else []),
-        "",
-        *_timeline(facts),
-        "",
-        *_events(facts),
-        "",
-        *_replies(facts),
-        "",
-        *_words(facts),
-        *(["", "Problems"] if facts["problems"] else []),
-        *(f"  {escape_terminal(row['message'])}" for row in facts["problems"]),
-    ]
+def _transcript(facts: Facts) -> list[str]:
+    lines = []
+    for row in facts["transcript"]:
+        cited = f"  [{', '.join(row['cited_by'])}]" if row["cited_by"] else ""
+        heard = row["text"] if row["heard_text"] is None else row["heard_text"]
+        begin = (
+            f" {'>' if cited else ' '}{row['position']:>3} {format_time(row['start_ms']):>9} "
+            f"{row['speaker']:<6} "
+        )
+        lines += _wrap((heard or "") + cited, first=begin, rest=" " * len(begin))
+        if row["heard_text"] is not None and row["heard_text"] != row["text"]:
+            lines += _wrap(
+                f"(as written: {row['text']})", first=" " * len(begin), rest=" " * len(begin)
+            )
+    return lines
+
+
+def _verdicts(facts: Facts) -> list[str]:
+    lines = []
+    for row in facts["verdicts"]:
+        turn = "" if row["turn"] is None else f" (turn {row['turn']})"
+        reason = f": {row['reason']}" if row["reason"] else ""
+        lines += _wrap(f"{row['question']} {_SAYS[row['verdict']]}{turn}{reason}")
+    models = {(row["source"], row["model"]) for row in facts["verdicts"]}
+    for source, model in sorted(models, key=str):
+        lines += _wrap(f"source: {source}, model: {model or 'not named'}")
+    return lines
+
+
+def _media(facts: Facts) -> list[str]:
+    lines = []
+    for row in facts["media"]:
+        names = {"format": "", "codec": "", "sample_rate_hz": "Hz:", "duration_ms": "ms:"}
+        parts = [f"{row['channel']}: {row['file'] or 'no file'}", _named(row, names).strip()]
+        if row["channel_index"] is not None:
+            parts.append(f"channel {row['channel_index']}")
+        for key, label in (("active", "speech"), ("floor", "floor"), ("peak", "peak")):
+            level = row[f"{key}_dbfs"]
+            parts.append(f"{label} {NOTHING if level is None else f'{level:.1f} dBFS'}")
+        if row["clipped_fraction"]:
+            parts.append(f"clipped {100 * row['clipped_fraction']:.2f} %")
+        if row["missing_ms"]:
+            parts.append(f"{row['missing_ms']} ms missing")
+        lines += _wrap(", ".join(filter(None, parts)))
+    return lines
+
+
+def _problems(facts: Facts) -> list[str]:
+    lines = []
+    for row in facts["problems"]:
+        place = " ".join(filter(None, (row["file"], row["pointer"])))
+        text = f"{row['level']} {row['code']}: {row['message']}"
+        lines += _wrap(text if not place or place in text else f"{text} ({place})")
+    if facts["call"]["warnings"]:
+        lines += _wrap("warnings: " + ", ".join(facts["call"]["warnings"]))
+    return lines

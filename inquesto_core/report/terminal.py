@@ -97,9 +97,8 @@ def _views(record: Record) -> list[str]:
             notes.append(f"worst group: {view['worst_group']}")
         if view.get("gap_vs_clean") is not None:
             notes.append(f"gap to clean: {view['gap_vs_clean']:.1f}")
-        for key in ("false_accepts", "false_rejects"):
-            if view.get(key):
-                notes.append(f"{key.replace('_', ' ')}: {view[key]}")
+        counted = (key for key in ("false_accepts", "false_rejects") if view.get(key))
+        notes += [f"{key.replace('_', ' ')}: {view[key]}" for key in counted]
         lines.append(_row(name, view, ", ".join(notes)))
         for group, part in view.get("by_group", {}).items():
             lines.append(_row(f"- {group}", part))
