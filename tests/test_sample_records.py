@@ -315,3 +315,14 @@ def test_the_script_run_again_gives_the_same_calls(tmp_path):
         one, _ = soundfile.read(tmp_path / call_id / "audio.flac")
         other, _ = soundfile.read(SAMPLES / call_id / "audio.flac")
         assert np.abs(one - other).max() <= 2 / 2**12
+
+
+@each_call
+def test_the_readme_s_row_says_what_the_truth_says(call_id):
+    truth, call = part(call_id, "truth"), part(call_id, "call")
+    rows = (SAMPLES / "README.md").read_text(encoding="utf-8").splitlines()
+    row = next(line for line in rows if line.startswith(f"| `{call_id}`"))
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[1:4] == [call["scenario_id"], call["condition"], call["group"]]
+    assert set(re.findall(r"[a-z]+_[a-z_]+", cells[5])) == set(truth["events"])
+    assert cells[6:] == ["met" if truth["goal"] else "missed", "yes" if truth["pass"] else "no"]

@@ -62,7 +62,7 @@ class RunResult:
     def has_bad_input(self) -> bool:
         """Whether some source or bundle was unusable, wholly or in part."""
         bad = self.tables["problems"].filter(pl.col("level") == "error")
-        return bool(self.problems) or not bad.is_empty()
+        return any(problem.level == "error" for problem in self.problems) or not bad.is_empty()
 
     @property
     def is_complete(self) -> bool:
@@ -160,17 +160,25 @@ def _population(
     )
 
 
-def _judge(spec: str, calls: pl.DataFrame, verdicts: pl.DataFrame) -> JudgeUse:
+def _judge(spec: str, tables: dict[str, pl.DataFrame]) -> JudgeUse:
+    """Return what judges; verdicts that cannot be read are there, and undetermined."""
+    calls, verdicts = tables["calls"], tables["verdicts"]
     if spec == "auto":
-        usable = calls.filter(pl.col("exclusion_reason").is_null())
-        spec = "recorded" if usable.height and bool(usable["has_verdicts"].all()) else "none"
+        unread = tables["problems"].filter(pl.col("code") == "verdicts_unparseable")["call_id"]
+        carries = pl.col("has_verdicts") | pl.col("call_id").is_in(unread.implode())
+        usable = calls.filter(pl.col("exclusion_reason").is_null()).select(carries).to_series()
+        spec = "recorded" if usable.len() and bool(usable.all()) else "none"
     if spec == "none":
         return JudgeUse(kind="none")
     if spec == "recorded":
         models = verdicts.select("model", "model_sha256").unique().sort("model", "model_sha256")
         one = models.rows()[0] if models.height == 1 else (None, None)
         return JudgeUse(kind="recorded", label="recorded labels", model=one[0], sha256=one[1])
-    raise InstrumentError(
+    raise _no_such_judge(spec)
+
+
+def _no_such_judge(spec: str) -> InstrumentError:
+    return InstrumentError(
         Problem(
             code="judge_not_available",
             found=f"--judge {spec} needs the judge through llama.cpp, which this version lacks",
@@ -244,7 +252,7 @@ def score(
     """
     law = load_protocol(protocol)
     if judge not in ("auto", "none", "recorded"):
-        _judge(judge, pl.DataFrame(), pl.DataFrame())
+        raise _no_such_judge(judge)
     folder = RunFolder(Path(out))
     with tempfile.TemporaryDirectory(prefix="inquesto-") as scratch:
         found = find_bundles(sources, scratch=Path(scratch))
@@ -260,7 +268,7 @@ def score(
         tables["calls"] = _with_fingerprint(tables["calls"])
         people = _population(population, found.populations, tables["calls"], law)
     check_predicates(people)
-    used = _judge(judge, tables["calls"], tables["verdicts"])
+    used = _judge(judge, tables)
     if used.kind == "none":
         tables["verdicts"] = tables["verdicts"].clear()
     inputs = _inputs(extracted)

@@ -3,8 +3,8 @@
 The criteria are those of the protocol's table: *a reply > 3000 ms after the caller stops, or no
 reply*; *median reply latency > 1500 ms*; *an agent turn starts >= 500 ms before the caller
 utterance it lands in ends*; *talk-over on >= 1/3 of agent turns, and on >= 2; replaces talk_over*.
-The public reference reads its runtime's own latency list; we measure from the caller's last voiced sound, so
-that an endpointing window counts and slow events can only become more.
+The public reference reads its runtime's own latency list; we measure from the caller's last voiced
+sound, so that an endpointing window counts and slow events can only become more.
 """
 
 from __future__ import annotations

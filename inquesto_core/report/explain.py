@@ -219,7 +219,7 @@ def _occurrences(rows: list[Row]) -> str:
     times = sorted(row["at_ms"] for row in rows if row["at_ms"] is not None)
     text = f"found {_MANY.get(len(rows), f'{len(rows)} times')}"
     if times:
-        text += f" {'at' if len(rows) == 1 else 'from'} {format_time(times[0])}"
+        text += f"{'' if len(rows) == 1 else ', first'} at {format_time(times[0])}"
     margins = [row["margin_ms"] for row in rows if row["margin_ms"] is not None]
     return text + (f", at most {max(margins)} ms over the limit" if margins else "")
 
@@ -261,7 +261,7 @@ def _why(facts: Facts, protocol: Protocol) -> str:
 
 
 def _wrap(text: str, *, first: str = "  ", rest: str = "    ") -> list[str]:
-    return wrap_columns(escape_terminal(text), WIDTH, first=first, rest=rest)
+    return wrap_columns(escape_terminal(text), WIDTH, first=escape_terminal(first), rest=rest)
 
 
 def _named(row: Row, names: Mapping[str, str]) -> str:
@@ -395,7 +395,7 @@ def _tool_calls(facts: Facts) -> list[str]:
         shown = clip_columns(escape_terminal(given or ""), _ARGUMENT_COLUMNS)
         events = _events_at(facts, f"tool_calls/{row['position']}")
         begin = f"{row['position']:>4} {_span(row)} {row['status']}  "
-        lines += _wrap(f"{begin}{row['name']}({shown}){events}", first="", rest="       ")
+        lines += _wrap(f"{row['name']}({shown}){events}", first=begin, rest="       ")
         if row["result"] is not None:
             result = clip_columns(escape_terminal(row["result"]), _ARGUMENT_COLUMNS)
             lines += _wrap(result, first="     -> ", rest="        ")
@@ -434,10 +434,13 @@ def _verdicts(facts: Facts) -> list[str]:
 def _media(facts: Facts) -> list[str]:
     lines = []
     for row in facts["media"]:
-        names = {"format": "", "codec": "", "sample_rate_hz": "Hz:", "duration_ms": "ms:"}
-        parts = [f"{row['channel']}: {row['file'] or 'no file'}", _named(row, names).strip()]
-        if row["channel_index"] is not None:
-            parts.append(f"channel {row['channel_index']}")
+        parts = [f"{row['channel']}: {row['file'] or 'no file'}", row["format"], row["codec"]]
+        for key, words in (
+            ("channel_index", "channel {}"),
+            ("sample_rate_hz", "{} Hz"),
+            ("duration_ms", "{} ms"),
+        ):
+            parts.append(None if row[key] is None else words.format(row[key]))
         for key, label in (("active", "speech"), ("floor", "floor"), ("peak", "peak")):
             level = row[f"{key}_dbfs"]
             parts.append(f"{label} {NOTHING if level is None else f'{level:.1f} dBFS'}")

@@ -83,7 +83,7 @@ def decision_table(
     ends = _ends([decided(flags)["passed"] for flags in detection.moved_flags], base["passed"])
     schema = decision_schema(tuple(event.name for event in protocol.events))
     return (
-        pl.concat([base, ends], how="horizontal")
+        base.hstack(ends)
         .join(detection.statistics, on="call_id", how="left", maintain_order="left")
         .with_columns(pl.col("fragile_limits").fill_null(pl.lit([], dtype=pl.List(pl.String))))
         .select(list(schema))

@@ -6,7 +6,7 @@ or one a call, so that the same code measures what a moved limit would change.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,7 +60,8 @@ def _of(limit: Int, spans: Spans) -> Int:
 
 def _ipus(segments: Spans, limits: Limits) -> Spans:
     joined, _ = join(segments, _pauses(segments) < _of(limits.ipu_gap_ms, segments))
-    return joined
+    # A gap too short to part two IPUs is sound.
+    return replace(joined, voiced=joined.end - joined.start)
 
 
 def _agent_groups(ipus: Spans, limits: Limits) -> tuple[Spans, Spans]:

@@ -1,4 +1,4 @@
-"""The vectorised timeline against the slow, obvious loop, and on the built calls with known truth."""
+"""The vectorised timeline against the slow, obvious loop, and on the built calls' truth."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import pytest
 import timeline_loop
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from strategies import timelines
+
 from inquesto_core.events.timing import AUDIO_EVENTS, moved_outcomes, timing_flags, twice_median
 from inquesto_core.evidence import make_table
 from inquesto_core.protocol import load_protocol
 from inquesto_core.timeline import call_axis, measure_timeline, protocol_limits, timeline_tables
-from strategies import timelines
 
 PROTOCOL = load_protocol("inquesto-0.1")
 UNCERTAINTY_MS = 50
@@ -25,9 +26,7 @@ def measured(cases):
     calls, segments, tools = [], [], []
     for number, (caller, agent, window, ends) in enumerate(cases):
         call_id = f"{number:05d}"
-        calls.append(
-            {"call_id": call_id, "window_from_ms": window[0], "window_to_ms": window[1]}
-        )
+        calls.append({"call_id": call_id, "window_from_ms": window[0], "window_to_ms": window[1]})
         for channel, spans in (("caller", caller), ("agent", agent)):
             segments += [
                 {"call_id": call_id, "channel": channel, "start_ms": start, "end_ms": end}

@@ -1,0 +1,357 @@
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inquesto_core.errors import StoreError
+from inquesto_core.evidence import TABLES, empty_table, make_table
+from inquesto_core.protocol import load_protocol
+from inquesto_core.report.escape import display_width
+from inquesto_core.report.explain import explain_facts, explain_lines
+from inquesto_core.report.timeline_text import format_time, timeline_lines
+from inquesto_core.score.tables import decision_schema
+
+PROTOCOL = load_protocol("inquesto-0.1")
+EVENT_NAMES = tuple(event.name for event in PROTOCOL.events)
+HOSTILE = "a\x1b[2Jb\u202ec\u200bd\ne"
+
+
+def make_decisions(*rows: dict[str, object]) -> pl.DataFrame:
+    plain = {
+        "call_id": "c1",
+        "state": "scored",
+        "reasons": [],
+        "goal": True,
+        "worst_severity": 0,
+        "passed": True,
+        "known_fail": False,
+        "borderline": False,
+        "fragile_limits": [],
+        **{f"event_{name}": False for name in EVENT_NAMES},
+    }
+    return pl.DataFrame([{**plain, **row} for row in rows], schema=decision_schema(EVENT_NAMES))
+
+
+def make_tables(**rows: list[dict[str, object]]) -> dict[str, pl.DataFrame]:
+    call = {
+        "timing_source": "measured",
+        "timing_reasons": [],
+        "warnings": [],
+        "duration_ms": 15_000,
+        "window_from_ms": 0,
+        "window_to_ms": 15_000,
+    }
+    rows["calls"] = [{**call, **row} for row in rows.get("calls", [{}])]
+    return {
+        name: make_table(name, [{"call_id": "c1", **row} for row in rows[name]])
+        if name in rows
+        else empty_table(name)
+        for name in TABLES
+    }
+
+
+def sounds(channel: str, *spans: tuple[int, int], rejected: str | None = None):
+    return [
+        {"channel": channel, "start_ms": start, "end_ms": end, "rejected": rejected}
+        for start, end in spans
+    ]
+
+
+def slow_turn(**row: object) -> dict[str, object]:
+    return {
+        "type": "slow_turn",
+        "severity": 3,
+        "at_ms": 2000,
+        "end_ms": 5001,
+        "value": 3001,
+        "threshold": 3000,
+        "margin_ms": 1,
+        "source": "audio",
+        "counted": True,
+        "evidence_key": "replies/0",
+        **row,
+    }
+
+
+def explain(tables: dict[str, pl.DataFrame], **decision: object) -> str:
+    return "\n".join(explain_lines("c1", tables, make_decisions(decision), PROTOCOL))
+
+
+def why(tables: dict[str, pl.DataFrame], **decision: object) -> str:
+    return explain_facts("c1", tables, make_decisions(decision), PROTOCOL)["why"]
+
+
+def lanes(tables: dict[str, pl.DataFrame]) -> dict[str, str]:
+    """Return the drawn lanes of a call of one row, by name."""
+    facts = explain_facts("c1", tables, make_decisions({}), PROTOCOL)
+    found = {}
+    for line in timeline_lines(facts)[6:]:
+        found[line[7:13].strip()] = line[15:75]
+    return found
+
+
+def test_a_passed_call_says_that_nothing_failed_it():
+    assert why(make_tables()) == (
+        "Passed: its goal was reached and no event is of severity S3 or above."
+    )
+
+
+def test_an_event_of_severity_2_is_never_named_as_the_cause():
+    text = why(make_tables(), passed=False, goal=False, event_talk_over=True)
+    assert "talk_over" not in text
+    assert text.startswith("Failed: the goal was not reached")
+
+
+def test_a_failing_event_is_named_with_severity_time_and_margin():
+    tables = make_tables(
+        events=[slow_turn(), slow_turn(at_ms=9000, margin_ms=700, evidence_key="replies/1")]
+    )
+    text = why(tables, passed=False, event_slow_turn=True)
+    assert "slow_turn (S3: a reply > 3000 ms after the caller stops, or no reply)" in text
+    assert "found twice, first at 0:02.000, at most 700 ms over the limit" in text
+    assert "goal" not in text
+
+
+def test_the_most_severe_cause_stands_first_and_the_goal_last():
+    text = why(
+        make_tables(), passed=False, goal=False, event_slow_turn=True, event_false_accept=True
+    )
+    assert text.index("false_accept") < text.index("slow_turn") < text.index("goal was not")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected"),
+    [
+        pytest.param(False, "as the judge reads it: No refund.", id="judge_says_no"),
+        pytest.param(True, "the judge read success, trace or state", id="judge_says_yes"),
+        pytest.param(None, "as trace and state show", id="judge_cannot_tell"),
+    ],
+)
+def test_a_missed_goal_says_whose_reading_it_is(verdict, expected):
+    row = {"question": PROTOCOL.goal_question, "verdict": verdict, "reason": "No refund."}
+    assert expected in why(make_tables(verdicts=[row]), passed=False, goal=False)
+
+
+def test_without_a_judge_the_judge_free_goal_is_the_cause():
+    text = why(make_tables(), passed=False, goal=None, goal_judge_free=False)
+    assert text == "Failed: the goal was not reached, as trace and state show."
+
+
+def test_an_open_call_says_why_and_whether_it_has_failed_all_the_same():
+    decision = {
+        "state": "not_evaluated",
+        "passed": None,
+        "goal": None,
+        "reasons": ["verdict_missing:wrong_info"],
+    }
+    text = why(make_tables(), **decision)
+    assert text == (
+        "Not evaluated, because the judge's answer is missing (verdict_missing:wrong_info)."
+    )
+    failed = why(make_tables(), **decision, known_fail=True, event_slow_turn=True)
+    assert "certainly failed all the same: slow_turn" in failed
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "expected"),
+    [
+        ("excluded", "mono_recording", "Outside n: both sides are on one channel"),
+        ("agent_fault", "crash", "agent's side broke the call off: the agent crashed (crash)"),
+        ("excluded", "something_new", "Outside n: something_new."),
+    ],
+)
+def test_a_call_that_is_not_scored_gives_its_reason(state, reason, expected):
+    assert expected in why(make_tables(), state=state, passed=None, reasons=[reason])
+
+
+def test_a_borderline_call_says_so():
+    assert "Borderline" in why(make_tables(), borderline=True)
+
+
+def test_an_unknown_call_is_refused_with_the_ids_that_come_close():
+    decisions = make_decisions({"call_id": "call-0412"}, {"call_id": "other"}, {"call_id": None})
+    with pytest.raises(StoreError, match=r"no call 'call-0413'.*'call-0412'") as caught:
+        explain_lines("call-0413", make_tables(), decisions, PROTOCOL)
+    assert caught.value.problem.code == "call_unknown"
+    with pytest.raises(StoreError, match="such as 'call-0412'"):
+        explain_facts("0412", make_tables(), decisions, PROTOCOL)
+
+
+def test_sound_is_drawn_to_scale_and_the_column_it_touches_is_marked():
+    drawn = lanes(make_tables(segments=sounds("caller", (1000, 2000), (5100, 5110))))
+    assert drawn["caller"] == " " * 4 + "####" + " " * 12 + "#" + " " * 39
+    assert drawn["agent"].strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("agent_from", "expected"),
+    [pytest.param(1999, "###X", id="one_ms_shared"), pytest.param(2000, "####", id="touching")],
+)
+def test_an_overlap_needs_shared_time(agent_from, expected):
+    segments = sounds("caller", (1000, 2000)) + sounds("agent", (agent_from, 3000))
+    assert lanes(make_tables(segments=segments))["caller"][4:8] == expected
+
+
+def test_rejected_sound_pauses_and_the_window_have_marks_of_their_own():
+    tables = make_tables(
+        calls=[{"window_from_ms": 1000, "window_to_ms": 14_000}],
+        segments=[
+            *sounds("caller", (2000, 3000), (3500, 4000)),
+            *sounds("caller", (6000, 6500), rejected="echo"),
+        ],
+        utterances=[{"position": 0, "start_ms": 2000, "end_ms": 4000}],
+    )
+    assert lanes(tables)["caller"] == "....    ####--##        ::" + " " * 30 + "...."
+
+
+def test_the_most_severe_event_stays_visible_where_two_begin():
+    tables = make_tables(
+        events=[slow_turn(), slow_turn(type="false_accept", severity=5, end_ms=None)],
+        tool_calls=[{"position": 0, "name": "x", "start_ms": 500, "end_ms": 1000}],
+    )
+    drawn = lanes(tables)
+    assert drawn["events"].strip() == "5" + "~" * 12
+    assert drawn["tools"].strip() == "T="
+
+
+def test_rows_without_anything_are_one_line():
+    tables = make_tables(
+        calls=[{"duration_ms": 60_000, "window_to_ms": 60_000}],
+        segments=sounds("agent", (0, 1000), (50_000, 51_000)),
+    )
+    text = explain(tables)
+    assert "  0:15 (nothing until 0:45)" in text
+    assert text.count("caller |") == 2
+
+
+def test_a_long_call_takes_a_coarser_scale():
+    tables = make_tables(
+        calls=[{"duration_ms": 14_000_000, "window_to_ms": 14_000_000}],
+        segments=sounds("agent", *((at, at + 500) for at in range(0, 14_000_000, 10_000))),
+    )
+    text = explain(tables)
+    assert "a row is 600 s" in text
+    assert text.count("agent  |") == 24
+
+
+def test_a_call_without_times_says_so():
+    tables = make_tables(calls=[{"duration_ms": None, "window_to_ms": None}])
+    assert "nothing of this call has a time" in explain(tables)
+
+
+@pytest.mark.parametrize(
+    ("at_ms", "expected"),
+    [(0, "0:00.000"), (59_999, "0:59.999"), (60_000, "1:00.000"), (-20, "-0:00.020"), (None, "–")],
+)
+def test_times_are_minutes_and_seconds(at_ms, expected):
+    assert format_time(at_ms) == expected
+
+
+def test_every_section_shows_its_evidence():
+    text = explain(
+        make_tables(
+            events=[slow_turn()],
+            replies=[
+                {
+                    "utterance": 0,
+                    "start_ms": 1000,
+                    "end_ms": 2000,
+                    "status": "replied",
+                    "clock_ms": 2000,
+                    "latency_ms": 3001,
+                },
+                {"utterance": 1, "start_ms": 9000, "end_ms": 9500, "status": "overlapped"},
+            ],
+            talk_overs=[
+                {
+                    "turn": 2,
+                    "utterance": 1,
+                    "at_ms": 9100,
+                    "value_ms": 400,
+                    "kind": "cut_in",
+                    "short": True,
+                    "counted": False,
+                }
+            ],
+            tool_calls=[
+                {"position": 0, "name": "refund", "status": "error", "raw_arguments": "{bad"}
+            ],
+            transcript=[
+                {"position": 0, "speaker": "caller", "start_ms": 1000, "text": "Hello."},
+                {"position": 1, "speaker": "agent", "text": "It is $9.", "heard_text": "It is"},
+            ],
+            verdicts=[
+                {"question": "wrong_info", "verdict": True, "turn": 1, "reason": "Not $9."},
+                {"question": "goal_achieved", "verdict": None},
+            ],
+            media=[{"channel": "caller", "file": "a.flac", "sample_rate_hz": 8000}],
+            problems=[{"level": "warning", "code": "odd", "file": "t.json", "message": "is odd"}],
+        ),
+        passed=False,
+        event_slow_turn=True,
+    )
+    for expected in (
+        " *slow_turn          3   0:02.000   3001   3000      +1  audio, replies/0",
+        "   0 0:01.000–0:02.000     replied      3001 ms           [slow_turn]",
+        "overlapped",
+        "turn 2 at 0:09.100 over utterance 1, which ends 400 ms later: cut in, short, not counted",
+        "error  refund({bad)",
+        "   0  0:01.000 caller Hello.",
+        " >  1         – agent  It is [wrong_info]",
+        "(as written: It is $9.)",
+        "wrong_info yes (turn 1): Not $9.",
+        "goal_achieved undetermined",
+        "caller: a.flac, 8000 Hz",
+        "warning odd: is odd (t.json)",
+    ):
+        assert expected in " ".join(text.split("\n    ")) or expected in text
+
+
+def hostile_tables(text: str) -> dict[str, pl.DataFrame]:
+    return make_tables(
+        calls=[{"agent_name": text, "warnings": [text]}],
+        events=[slow_turn(evidence_key=text)],
+        tool_calls=[
+            {"position": 0, "name": text, "arguments": text, "result": text, "status": "ok"}
+        ],
+        transcript=[{"position": 0, "speaker": "agent", "text": text, "heard_text": text + "!"}],
+        verdicts=[{"question": text, "verdict": True, "turn": 0, "reason": text, "model": text}],
+        media=[{"channel": "agent", "file": text, "dc_offset": float("nan")}],
+        problems=[{"level": "error", "code": "x", "file": text, "message": text}],
+    )
+
+
+def test_text_from_outside_never_steers_the_terminal():
+    shown = explain(hostile_tables(HOSTILE), scenario_id=HOSTILE, reasons=[HOSTILE])
+    assert "\x1b" not in shown and "\u202e" not in shown and "\u200b" not in shown
+    assert "a\\x1b[2Jb\\u202ec\\u200bd\\ne" in shown
+
+
+@given(text=st.text(min_size=1, max_size=200))
+def test_no_line_is_wider_than_a_terminal(text):
+    decision = {"scenario_id": text, "reasons": [text], "fragile_limits": [text]}
+    lines = explain_lines("c1", hostile_tables(text), make_decisions(decision), PROTOCOL)
+    assert max(map(display_width, lines)) <= 80
+    assert not any("\n" in line or "\r" in line for line in lines)
+
+
+def test_the_facts_are_json_and_a_number_that_is_not_finite_is_null():
+    facts = explain_facts("c1", hostile_tables("x"), make_decisions({}), PROTOCOL)
+    again = json.loads(json.dumps(facts, allow_nan=False))
+    assert again == facts
+    assert facts["media"][0]["dc_offset"] is None
+    assert facts["transcript"][0]["cited_by"] == ["x"]
+
+
+def test_only_the_call_asked_for_is_shown():
+    tables = make_tables(
+        transcript=[
+            {"position": 0, "speaker": "agent", "text": "mine"},
+            {"call_id": "c2", "position": 0, "speaker": "agent", "text": "theirs"},
+        ]
+    )
+    assert "mine" in explain(tables) and "theirs" not in explain(tables)
