@@ -119,11 +119,15 @@ def _with_fingerprint(calls: pl.DataFrame) -> pl.DataFrame:
             dtype=pl.String,
         )
     )
-    return (
+    named_calls = (
         calls.join(named, on=["agent_name", "agent_config"], how="left", maintain_order="left")
         .with_columns(agent_fingerprint=pl.coalesce("agent_fingerprint", "derived"))
         .drop("derived")
     )
+    known = named_calls["agent_fingerprint"].drop_nulls().unique()
+    # A call.json that cannot be read names no agent: it is the only one's, and none's of several.
+    only = known[0] if known.len() == 1 else None
+    return named_calls.with_columns(pl.col("agent_fingerprint").fill_null(pl.lit(only)))
 
 
 def _population(
@@ -318,9 +322,7 @@ def _reduce(
     agents = calls["agent_fingerprint"].drop_nulls().unique().sort()
     for fingerprint in agents:
         ours = calls.filter(pl.col("agent_fingerprint") == fingerprint)
-        # A bundle that names no agent belongs to the only one, and to none of several.
-        mine = pl.col("agent_fingerprint") == fingerprint
-        rows = decisions.filter(mine if len(agents) > 1 else pl.lit(value=True))
+        rows = decisions.filter(pl.col("agent_fingerprint") == fingerprint)
         parts = (
             _of_agent(detection.tables[name], ours["call_id"])
             for name in ("events", "replies", "talk_overs")

@@ -135,5 +135,5 @@ def wrap_columns(text: str, columns: int, *, first: str = "", rest: str = "") ->
                 lines.append(line)
                 line, empty = rest, True
     if not empty or not lines:
-        lines.append(line.rstrip())
+        lines.append(line.rstrip(" "))
     return lines
