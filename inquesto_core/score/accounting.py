@@ -228,7 +228,7 @@ def missing_slots(calls: pl.DataFrame, *, population: Population) -> pl.DataFram
     Returns
     -------
     polars.DataFrame
-        `SLOT` and ``agent_fingerprint``: every agent named in `calls` is expected to have each slot.
+        `SLOT` and ``agent_fingerprint``: each agent named in `calls` is expected to have each slot.
         Where there is no call at all, one set of slots of an unknown agent.
     """
     slots = pl.DataFrame(
