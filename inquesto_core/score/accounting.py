@@ -228,7 +228,7 @@ def missing_slots(calls: pl.DataFrame, *, population: Population) -> pl.DataFram
     Returns
     -------
     polars.DataFrame
-        `SLOT` and ``agent_fingerprint``: each agent named in `calls` is expected to have each slot.
+        `SLOT` and ``agent_fingerprint``: every agent of `calls` is expected to have every slot.
         Where there is no call at all, one set of slots of an unknown agent.
     """
     slots = pl.DataFrame(
@@ -240,8 +240,6 @@ def missing_slots(calls: pl.DataFrame, *, population: Population) -> pl.DataFram
         orient="row",
     )
     agents = calls.select("agent_fingerprint").unique().sort("agent_fingerprint")
-    if agents.drop_nulls().height:
-        agents = agents.drop_nulls()
     if agents.is_empty():
         agents = pl.DataFrame(
             {"agent_fingerprint": [None]}, schema={"agent_fingerprint": pl.String}
