@@ -15,11 +15,10 @@ def command() -> None:
 @command.command("list")
 def list_() -> None:
     """Name the protocols that this version knows."""
-    from inquesto_core.protocol import load_protocol
-    from inquesto_core.shipped import protocols_folder
+    from inquesto_core.protocol import load_protocol, protocol_names
 
-    for file in sorted(protocols_folder().glob("*/protocol.json")):
-        law = load_protocol(file.parent.name)
+    for name in protocol_names():
+        law = load_protocol(name)
         click.echo(f"{law.name}  {law.status}  sha256:{law.digest}")
 
 
