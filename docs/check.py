@@ -19,6 +19,7 @@ PAGES = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md")])
 COMMAND_PAGES = [page for page in PAGES if page.name == "README.md" or page.parent.name == "docs"]
 #: Where a problem code may be described.
 PROBLEM_PAGES = ("docs/problems.md", "docs/audio.md")
+MODULES = "inquesto_core/**/*.py"
 
 LINK = re.compile(r"\[[^\]]*\]\(<?([^)\s>]+)>?[^)]*\)")
 CODE_BLOCK = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
@@ -66,20 +67,67 @@ def undescribed_commands() -> Iterator[str]:
             yield f"no page names the command `inquesto-core {command}`"
 
 
-def undescribed_problems() -> Iterator[str]:
-    """Yield one line a problem code of the package that the problem pages do not list."""
-    pages = [PROJECT / page for page in PROBLEM_PAGES]
-    text = "\n".join(page.read_text(encoding="utf-8") for page in pages if page.is_file())
-    described = set(re.findall(r"`([a-z0-9_]+)`", text))
-    for module in sorted(PROJECT.glob("inquesto_core/**/*.py")):
-        for node in ast.walk(ast.parse(module.read_bytes())):
-            if not (isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Problem"):
+def emitted_codes() -> dict[str, str]:
+    """Return every problem code that the package can emit, as a pattern, and where it stands.
+
+    A code is what is given as ``code`` to `Problem` or to any function of the package that has a
+    parameter of that name: a text, either of two, a constant, or a pattern such as
+    ``[a-z0-9_]+_unparseable`` where a part of it is only known when it happens.
+    """
+    trees = {path: ast.parse(path.read_bytes()) for path in sorted(PROJECT.glob(MODULES))}
+    takes_code: dict[str, int] = {}
+    constants: dict[str, list[ast.expr]] = {}
+    for tree in trees.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                names = [argument.arg for argument in node.args.args if argument.arg != "self"]
+                if "code" in names:
+                    takes_code[node.name] = names.index("code")
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                constants.setdefault(node.targets[0].id, []).append(node.value)
+    found = {}
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call):
                 continue
-            for keyword in node.keywords:
-                code = getattr(keyword.value, "value", None)
-                if keyword.arg == "code" and isinstance(code, str) and code not in described:
-                    place = f"{module.relative_to(PROJECT)}:{node.lineno}"
-                    yield f"{place}: {' and '.join(PROBLEM_PAGES)} do not list `{code}`"
+            given = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if name in takes_code and len(node.args) > takes_code[name]:
+                given.append(node.args[takes_code[name]])
+            for value in given:
+                for code in _texts(value, constants):
+                    found.setdefault(code, f"{path.relative_to(PROJECT)}:{node.lineno}")
+    return found
+
+
+def _texts(value: ast.expr, constants: dict[str, list[ast.expr]]) -> Iterator[str]:
+    """Yield the texts that an expression can be, as patterns."""
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        yield re.escape(value.value)
+    elif isinstance(value, ast.IfExp):
+        yield from _texts(value.body, constants)
+        yield from _texts(value.orelse, constants)
+    elif isinstance(value, ast.JoinedStr):
+        parts = (getattr(part, "value", None) for part in value.values)
+        yield "".join(re.escape(p) if isinstance(p, str) else "[a-z0-9_]+" for p in parts)
+    elif isinstance(value, ast.Name):
+        for assigned in constants.get(value.id, ()):
+            if not isinstance(assigned, ast.Name):
+                yield from _texts(assigned, constants)
+
+
+def undescribed_problems() -> Iterator[str]:
+    """Yield one line a code that is emitted and not listed, or listed and never emitted."""
+    pages = {page: (PROJECT / page).read_text(encoding="utf-8") for page in PROBLEM_PAGES}
+    described = set(re.findall(r"`([a-z0-9_]+)`", "\n".join(pages.values())))
+    codes = emitted_codes()
+    for code, place in codes.items():
+        if not any(re.fullmatch(code, name) for name in described):
+            yield f"{place}: {' and '.join(PROBLEM_PAGES)} do not list `{code}`"
+    listed = re.findall(r"(?m)^\| ((?:`[a-z0-9_]+`(?:, )?)+) \|", pages[PROBLEM_PAGES[0]])
+    for name in re.findall(r"`([a-z0-9_]+)`", "\n".join(listed)):
+        if not any(re.fullmatch(code, name) for code in codes):
+            yield f"{PROBLEM_PAGES[0]}: nothing emits `{name}`"
 
 
 def main() -> int:

@@ -1,37 +1,29 @@
-"""Speech from flite, what a telephone line does to it, and where it sounds.
+"""Where a clip sounds, how loud a side speaks, and the recording's file.
 
-This module decides what an edge is, how loud a side speaks, and what each condition is; `make.py`
-puts the clips on a timeline.
+This module decides what an edge is; `conditions.py` says what a line does to the caller's channel.
 """
 
 from __future__ import annotations
 
 import io
-import re
-import subprocess
-import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import soundfile
-import soxr
 from numpy.typing import NDArray
 
 __all__ = [
-    "CONDITIONS",
     "FADE_MS",
     "PER_MS",
+    "RATE_HZ",
     "Clip",
-    "Condition",
     "Samples",
     "Segments",
     "active_segments",
+    "break_off",
     "cut",
-    "flac",
     "level",
-    "synthesise",
+    "ogg_opus",
 ]
 
 Samples = NDArray[np.float64]
@@ -43,28 +35,8 @@ EDGE_DB = 40.0  # an edge: where the level is this far below the clip's loudest 
 FRAME_MS = 5
 SILENCE_MS = 100  # an inner silence of at least this splits a clip's truth
 FADE_MS = 20  # kept on either side of the edges, so that a clip does not click
-BITS = 13  # the noise fills what is below; FLAC then packs the zero bits away
 GATE_DB, GATE_SLOPE = 35.0, 5  # below this level a clip falls five times as steeply
-
-#: What is written one way and said another.
-SPOKEN: tuple[tuple[str, str], ...] = (
-    (r"m\.ruiz@newmail\.example", "m dot ruiz, at newmail dot example"),
-    (r"\$(\d\d)", r"\1 dollars"),
-    (r"August 3\b", "August third"),
-    (r"\b(\d)(\d)(\d)(\d)\b", r"\1 \2 \3 \4"),
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
-    """What a line does to the caller's channel: to each clip first, then to the whole channel.
-
-    `noise_dbfs` is what goes in; with the line's own rounding about -80 dBFS comes out.
-    """
-
-    shape: Callable[[Samples], Samples]
-    carry: Callable[[Samples], Samples]
-    noise_dbfs: float
+OPUS_LEVEL = 0.92  # about 26 kbit/s a channel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,45 +82,6 @@ def active_segments(samples: Samples, silence_ms: int = SILENCE_MS) -> Segments:
     return tuple(found)
 
 
-def _unchanged(samples: Samples) -> Samples:
-    return samples
-
-
-def _telephone_band(samples: Samples) -> Samples:
-    """Return the 300-3400 Hz band; the filter is symmetric, so no sound moves in time."""
-    taps = np.arange(-256, 257)
-    low, high = (2 * f / RATE_HZ * np.sinc(2 * f / RATE_HZ * taps) for f in (300, 3400))
-    return np.convolve(samples, (high - low) * np.hamming(len(taps)), mode="same")
-
-
-def _telephone_codec(samples: Samples) -> Samples:
-    """Return the channel after 8 kHz G.711 mu-law, at 16 kHz again."""
-    coded = io.BytesIO()
-    narrow = soxr.resample(samples, RATE_HZ, 8000)
-    soundfile.write(coded, narrow, 8000, format="RAW", subtype="ULAW")
-    coded.seek(0)
-    heard, _ = soundfile.read(coded, samplerate=8000, channels=1, format="RAW", subtype="ULAW")
-    wide: Samples = soxr.resample(heard, 8000, RATE_HZ)
-    return wide
-
-
-CONDITIONS = {
-    "clean": Condition(shape=_unchanged, carry=_unchanged, noise_dbfs=-81.0),
-    "telephone": Condition(shape=_telephone_band, carry=_telephone_codec, noise_dbfs=-86.0),
-}
-
-
-def synthesise(text: str, voice: str) -> Samples:
-    """Return flite's reading of `text`, at 16 kHz, with half a second of silence on both sides."""
-    for written, said in SPOKEN:
-        text = re.sub(written, said, text)
-    with tempfile.TemporaryDirectory() as folder:
-        wav = Path(folder) / "line.wav"
-        subprocess.run(["flite", "-voice", voice, "-t", text, "-o", str(wav)], check=True)
-        samples, rate_hz = soundfile.read(wav)
-    return np.pad(soxr.resample(samples, rate_hz, RATE_HZ), RATE_HZ // 2)
-
-
 def cut(samples: Samples) -> Clip:
     """Return the clip from its first edge to its last, with a short fade outside both."""
     samples = gate(samples)
@@ -159,6 +92,14 @@ def cut(samples: Samples) -> Clip:
     kept[: len(ramp)] *= ramp
     kept[-len(ramp) :] *= ramp[::-1]
     return Clip(samples=kept, segments=tuple((a - first, b - first) for a, b in segments))
+
+
+def break_off(clip: Clip, heard_ms: int) -> Clip:
+    """Return the clip as it sounds where its speaker stops after `heard_ms`."""
+    segments = tuple((a, min(b, heard_ms)) for a, b in clip.segments if a < heard_ms)
+    samples = clip.samples.copy()
+    samples[(FADE_MS + heard_ms) * PER_MS :] = 0.0
+    return Clip(samples=samples, segments=segments)
 
 
 def level(clips: list[Clip], dbfs: float) -> float:
@@ -172,10 +113,41 @@ def level(clips: list[Clip], dbfs: float) -> float:
     return float(10 ** (dbfs / 20) / np.sqrt(power))
 
 
-def flac(caller: Samples, agent: Samples) -> bytes:
-    """Return the two channels as FLAC, rounded to BITS bits."""
-    steps = np.rint(np.stack([caller, agent], axis=1) * 2 ** (BITS - 1))
-    frames = (steps * 2 ** (16 - BITS)).astype(np.int16)
+def ogg_opus(caller: Samples, agent: Samples, serial: int) -> bytes:
+    """Return the two channels as Ogg Opus, the stream numbered `serial` and not by chance."""
     written = io.BytesIO()
-    soundfile.write(written, frames, RATE_HZ, format="FLAC", subtype="PCM_16", compression_level=1)
-    return written.getvalue()
+    frames = np.stack([caller, agent], axis=1)
+    soundfile.write(
+        written, frames, RATE_HZ, format="OGG", subtype="OPUS", compression_level=OPUS_LEVEL
+    )
+    data = bytearray(written.getvalue())
+    at = 0
+    while at < len(data):
+        n_pieces = data[at + 26]
+        end = at + 27 + n_pieces + sum(data[at + 27 : at + 27 + n_pieces])
+        data[at + 14 : at + 18] = serial.to_bytes(4, "little")
+        data[at + 22 : at + 26] = bytes(4)
+        data[at + 22 : at + 26] = _ogg_checksum(data[at:end]).to_bytes(4, "little")
+        at = end
+    return bytes(data)
+
+
+def _checksum_table() -> tuple[int, ...]:
+    table = []
+    for byte in range(256):
+        value = byte << 24
+        for _ in range(8):
+            value = (value << 1) ^ (0x104C11DB7 if value & 0x80000000 else 0)
+        table.append(value)
+    return tuple(table)
+
+
+_CHECKSUMS = _checksum_table()
+
+
+def _ogg_checksum(page: bytes | bytearray) -> int:
+    """Return the page's CRC-32 as Ogg defines it: not reflected, from 0."""
+    value = 0
+    for byte in page:
+        value = ((value << 8) & 0xFFFFFFFF) ^ _CHECKSUMS[(value >> 24) ^ byte]
+    return value

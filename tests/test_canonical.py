@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import time
 
 import pytest
 from hypothesis import given
@@ -60,36 +62,67 @@ def test_any_bytes_are_read_or_refused(data):
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "said", "place"),
     [
-        (b'{"t": NaN}', "NaN"),
-        (b"[Infinity]", "Infinity"),
-        (b"[-Infinity]", "-Infinity"),
-        (b"[1e999]", "1e999"),
-        (b"[-1e999]", "-1e999"),
-        (b'{"a":1,"a":2}', 'the key "a" twice'),
-        (b'{"b":{"a":1,"\\u0061":2}}', 'the key "a" twice'),
-        (b"\xff", "not UTF-8 at byte 0"),
-        (b'["\xed\xa0\x80"]', "not UTF-8"),
-        (b'["\\ud800"]', "lone surrogate"),
-        (b'{"\\udc00": 1}', "lone surrogate"),
-        (b'{"a": 1,}', "line 1 column"),
-        (b"[1] [2]", "Extra data"),
-        (b"", "line 1 column 1"),
-        (b"\xef\xbb\xbf\xef\xbb\xbf1", "line 1 column 1"),
-        (b"[" * 100_000, "nested deeper"),
-        (b'{"a":' * 100_000, "nested deeper"),
-        (b"9" * 65, "65 digits"),
-        (b'"a\nb"', "line 1 column"),
-        ('{"a": 1}'.encode("utf-16"), "not UTF-8"),
+        (b'{"t": NaN}', "NaN", "line 1 column 7 (byte 6)"),
+        (b"[Infinity]", "Infinity", "line 1 column 2 (byte 1)"),
+        (b"[1,\n -Infinity]", "-Infinity", "line 2 column 2 (byte 5)"),
+        (b"[1e999]", "1e999", "line 1 column 2 (byte 1)"),
+        (b"[-1e999]", "-1e999", "line 1 column 2 (byte 1)"),
+        (b'{"NaN": "NaN, 1e999", "b": [true, 1.5, NaN]}', "NaN", "line 1 column 40 (byte 39)"),
+        (b'{"a":1,"a":2}', 'the key "a" twice', "line 1 column 8 (byte 7)"),
+        (b'{"b":{"a":1,"\\u0061":2}}', 'the key "a" twice', "line 1 column 13 (byte 12)"),
+        (b'{"b":{},"a":{"a":{"a":0}},"b":"b"}', 'the key "b" twice', "line 1 column 27 (byte 26)"),
+        (b'{"a":0,"a":{"b":1,"b" :2}}', 'the key "b" twice', "line 1 column 19 (byte 18)"),
+        (b"\xff", "not UTF-8", "line 1 column 1 (byte 0)"),
+        (b'{"a":\n "\xc3\xa9\xff"}', "not UTF-8", "line 2 column 4 (byte 10)"),
+        (b"\xef\xbb\xbf[\xff]", "not UTF-8", "line 1 column 2 (byte 4)"),
+        (b'["\xed\xa0\x80"]', "not UTF-8", "line 1 column 3 (byte 2)"),
+        (b'["a", "\\ud800"]', "lone surrogate", "line 1 column 7 (byte 6)"),
+        (b'{"\\udc00": 1}', "lone surrogate", "line 1 column 2 (byte 1)"),
+        ('{"é": NaN}'.encode(), "NaN", "line 1 column 7 (byte 7)"),
+        (b"\xef\xbb\xbf[NaN]", "NaN", "line 1 column 2 (byte 4)"),
+        (b'{"a": 1,}', "property name", "line 1 column 9 (byte 8)"),
+        (b"[1] [2]", "Extra data", "line 1 column 5 (byte 4)"),
+        (b"", "Expecting value", "line 1 column 1 (byte 0)"),
+        (b"\xef\xbb\xbf\xef\xbb\xbf1", "BOM", "line 1 column 1 (byte 3)"),
+        (b"[" * 100_000, "nested deeper", "line 1 column 66 (byte 65)"),
+        (b'{"a":' * 100_000, "nested deeper", "line 1 column 322 (byte 321)"),
+        (b'["]",' + b"9" * 65 + b"]", "65 digits", "line 1 column 6 (byte 5)"),
+        (b'"a\nb"', "control character", "line 1 column 3 (byte 2)"),
+        ('{"a": 1}'.encode("utf-16"), "not UTF-8", "line 1 column 1 (byte 0)"),
     ],
     ids=lambda value: ascii(value[:16]),
 )
-def test_what_two_readers_could_read_differently_is_refused(data, said):
+def test_what_two_readers_could_read_differently_is_refused_with_its_place(data, said, place):
     with pytest.raises(SchemaError, match="json_invalid") as caught:
         strict_json(data, file="trace.json")
-    assert said in caught.value.problem.found
-    assert caught.value.problem.file == "trace.json"
+    problem = caught.value.problem
+    assert re.search(said, problem.found)
+    assert problem.pointer.startswith(place)
+    assert problem.file == "trace.json"
+
+
+HAZARDS = ("NaN", "-Infinity", "1e999", r'"\ud800"', "9" * 70)
+
+
+@given(VALUES, st.sampled_from(HAZARDS), st.booleans(), st.integers(0, 3))
+def test_the_place_is_that_of_the_hazard_whatever_stands_before_it(value, hazard, bom, indent):
+    text = json.dumps([value, "here", 7], ensure_ascii=False, indent=indent or None)
+    before, _, after = text.rpartition('"here"')
+    data = b"\xef\xbb\xbf" * bom + f"{before}{hazard}{after}".encode()
+    with pytest.raises(SchemaError, match="json_invalid") as caught:
+        strict_json(data)
+    at = 3 * bom + len(before.encode())
+    assert caught.value.problem.pointer.endswith(f"(byte {at})")
+
+
+def test_a_place_is_found_in_a_long_text_in_little_time():
+    data = b'{"calls": [' + b'{"t": 1, "name": "a\\"b"}, ' * 100_000 + b"NaN]}"
+    start = time.perf_counter()
+    with pytest.raises(SchemaError, match="NaN"):
+        strict_json(data)
+    assert time.perf_counter() - start < 10
 
 
 def test_nesting_is_allowed_up_to_its_limit():

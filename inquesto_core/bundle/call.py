@@ -68,6 +68,8 @@ class AudioFile:
         0-based channel index of that side in this file; None = that side is not in this file.
     start_ms : int
         When the file's first sample was recorded.
+    duration_ms, sample_rate_hz : int or None
+        What the recorder says of the file; the file itself is held to them.
     """
 
     file: str
@@ -75,6 +77,8 @@ class AudioFile:
     caller: int | None = None
     agent: int | None = None
     start_ms: int = 0
+    duration_ms: int | None = None
+    sample_rate_hz: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

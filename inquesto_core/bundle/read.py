@@ -30,12 +30,10 @@ from inquesto_core.bundle.call import (
     Interval,
     RecordedVerdicts,
     ToolTrace,
-    Transcript,
-    TranscriptTurn,
-    Word,
 )
 from inquesto_core.bundle.files import hash_file, leaves_bundle, open_inside, read_whole
 from inquesto_core.bundle.trace import build_trace
+from inquesto_core.bundle.transcript import build_transcript
 from inquesto_core.canonical import digest_bytes, strict_json
 from inquesto_core.errors import BundleError, InquestoError, Problem, SchemaError
 
@@ -83,7 +81,7 @@ def read_bundle(ref: BundleRef) -> Bundle:
     trace: ToolTrace | None = part(
         "trace", lambda value: build_trace(value, offset_ms=call.trace_offset_ms)
     )
-    transcript = part("transcript", _build_transcript)
+    transcript = part("transcript", build_transcript)
     state = part("state", _build_state)
     verdicts = part("verdicts", _build_verdicts)
     problems += _check_channel_map(call.audio)
@@ -188,12 +186,15 @@ def _build_call(value: Mapping[str, Any]) -> Call:
 def _audio_file(entry: Mapping[str, Any]) -> AudioFile:
     channels = entry.get("channels") or {}
     caller, agent = channels.get("caller"), channels.get("agent")
+    duration_ms, rate_hz = entry.get("duration_ms"), entry.get("sample_rate_hz")
     return AudioFile(
         file=entry["file"],
         sha256=entry.get("sha256"),
         caller=None if caller is None else int(caller),
         agent=None if agent is None else int(agent),
         start_ms=int(entry.get("start_ms", 0)),
+        duration_ms=None if duration_ms is None else int(duration_ms),
+        sample_rate_hz=None if rate_hz is None else int(rate_hz),
     )
 
 
@@ -231,65 +232,6 @@ def _check_date(moment: str | None, pointer: str) -> None:
                 pointer=pointer,
             )
         ) from exc
-
-
-def _build_transcript(value: Mapping[str, Any]) -> tuple[Transcript, list[Problem]]:
-    rows = value["turns"]
-    # Writers that have no times fill in zeros; then nothing is known, rather than all at once.
-    turns_known = not _all_zero(rows)
-    words_known = not _all_zero(word for row in rows for word in row.get("words") or ())
-    problems: list[Problem] = []
-    turns = []
-    for at, row in enumerate(rows):
-        start_ms, end_ms = _times(row, f"/turns/{at}", problems, known=turns_known)
-        words = [
-            (word["word"], *_times(word, f"/turns/{at}/words/{place}", problems, known=words_known))
-            for place, word in enumerate(row.get("words") or ())
-        ]
-        turns.append(
-            TranscriptTurn(
-                speaker=row["speaker"],
-                text=row["text"],
-                heard_text=row.get("heard_text"),
-                start_ms=start_ms,
-                end_ms=end_ms,
-                words=tuple(
-                    Word(word=word, start_ms=begins_ms, end_ms=ends_ms)
-                    for word, begins_ms, ends_ms in words
-                ),
-            )
-        )
-    return Transcript(source=value.get("source"), turns=tuple(turns)), problems
-
-
-def _all_zero(rows: Iterable[Mapping[str, Any]]) -> bool:
-    times = [row.get(name) for row in rows for name in ("start_ms", "end_ms")]
-    return all(at_ms in {0, None} for at_ms in times)
-
-
-def _times(
-    row: Mapping[str, Any], pointer: str, problems: list[Problem], *, known: bool
-) -> tuple[int | None, int | None]:
-    start_ms, end_ms = row.get("start_ms"), row.get("end_ms")
-    if not known:
-        return None, None
-    if start_ms is not None and end_ms is not None and end_ms < start_ms:
-        problems.append(
-            Problem(
-                code="transcript_time_reversed",
-                found=f"ends {start_ms - end_ms} ms before it starts",
-                expected="an end at or after the start",
-                remedy="both times are taken as unknown",
-                file="transcript.json",
-                pointer=pointer,
-                level="warning",
-            )
-        )
-        return None, None
-    return (
-        None if start_ms is None else int(start_ms),
-        None if end_ms is None else int(end_ms),
-    )
 
 
 def _build_state(value: Mapping[str, Any]) -> tuple[FinalState, list[Problem]]:

@@ -60,21 +60,27 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line and exit with its code."""
     from inquesto_core.cli.exit_codes import INTERRUPTED, code_of
+    from inquesto_core.cli.output import drop_closed_pipes, say, show_error
 
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    code: object = 0
     try:
-        code = cli.main(args=arguments, prog_name="inquesto-core", standalone_mode=False)
-    except click.exceptions.Abort:
-        code = INTERRUPTED
-    except KeyboardInterrupt:
+        # Not `cli.main`, which ends with 1 where a reader has left.
+        with cli.make_context("inquesto-core", given) as context:
+            code = cli.invoke(context)
+    except click.exceptions.Exit as exc:
+        code = exc.exit_code
+    except (click.exceptions.Abort, EOFError, KeyboardInterrupt):
         code = INTERRUPTED
     except click.ClickException as exc:
-        exc.show()
+        show_error(exc)
         code = exc.exit_code
     except InquestoError as exc:
-        click.echo(f"inquesto-core: {_plain(str(exc))}", err=True)
+        say(f"inquesto-core: {_plain(str(exc))}", err=True)
         code = code_of(exc)
     except BrokenPipeError:
         code = 0
+    drop_closed_pipes()
     sys.exit(code if isinstance(code, int) else 0)
 
 

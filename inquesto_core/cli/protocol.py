@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from inquesto_core.cli.output import say
+
 __all__ = ["command"]
 
 
@@ -19,7 +21,7 @@ def list_() -> None:
 
     for name in protocol_names():
         law = load_protocol(name)
-        click.echo(f"{law.name}  {law.status}  sha256:{law.digest}")
+        say(f"{law.name}  {law.status}  sha256:{law.digest}")
 
 
 @command.command("show")
@@ -29,7 +31,7 @@ def show(name: str) -> None:
     from inquesto_core.canonical import pretty_bytes
     from inquesto_core.protocol import load_protocol
 
-    click.echo(pretty_bytes(load_protocol(name).raw).decode(), nl=False)
+    say(pretty_bytes(load_protocol(name).raw).decode(), newline=False)
 
 
 @command.command("diff")
@@ -41,5 +43,5 @@ def diff(first: str, second: str) -> None:
 
     changes = diff_protocols(load_protocol(first), load_protocol(second))
     for change in changes:
-        click.echo(f"{change.pointer}: {change.before} -> {change.after}")
-    click.echo(f"{len(changes)} changes")
+        say(f"{change.pointer}: {change.before} -> {change.after}")
+    say(f"{len(changes)} changes")

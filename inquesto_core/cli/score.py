@@ -8,13 +8,15 @@ from collections.abc import Callable
 
 import click
 
+from inquesto_core.cli.output import say
+
 __all__ = ["command"]
 
 
 def _plain_progress(done: int, total: int) -> None:
     step = max(1, total // 10)
     if done % step == 0 or done == total:
-        click.echo(f"measured {done} of {total} calls", err=True)
+        say(f"measured {done} of {total} calls", err=True)
 
 
 def _bar() -> tuple[Callable[[int, int], None], Callable[[], None]]:
@@ -45,7 +47,7 @@ def _bar() -> tuple[Callable[[int, int], None], Callable[[], None]]:
     "--judge",
     default="auto",
     show_default=True,
-    help="auto, recorded (verdicts in the bundles), none (judge-free), pinned, gguf:PATH.",
+    help="auto, recorded (verdicts in the bundles) or none (judge-free).",
 )
 @click.option(
     "--workers", type=click.IntRange(min=1), default=None, help="Processes; default: cores."
@@ -100,19 +102,20 @@ def command(
         ),
     ]
     for message in messages:
-        click.echo(escape_terminal(message), err=True)
+        say(escape_terminal(message), err=True)
     if judge == "auto" and any("[judge-free]" in r["citation"] for r in result.records.values()):
-        click.echo(
-            "not every bundle carries verdicts: scored judge-free; --judge pinned asks the judge",
+        say(
+            "not every bundle carries verdicts: scored judge-free; a verdicts.json in each lets "
+            "--judge recorded score them",
             err=True,
         )
     records = list(result.records.values())
     if as_json:
         document = records[0] if len(records) == 1 else records
-        click.echo(pretty_bytes(document).decode(), nl=False)
-    for record in records:
-        for line in score_lines(record, result.decisions):
-            click.echo(line, err=as_json)
+        say(pretty_bytes(document).decode(), newline=False)
+    for at, record in enumerate(records):
+        for line in ([""] if at else []) + score_lines(record, result.decisions):
+            say(line, err=as_json)
     if result.has_bad_input:
         return BAD_INPUT
     return 0 if result.is_complete else NOT_EVALUATED

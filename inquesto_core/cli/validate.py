@@ -6,6 +6,8 @@ from dataclasses import asdict
 
 import click
 
+from inquesto_core.cli.output import say
+
 __all__ = ["command"]
 
 
@@ -23,11 +25,9 @@ def command(sources: tuple[str, ...], protocol: str, as_json: bool) -> int:
     bundles, problems = engine.validate(sources, protocol=protocol)
     if as_json:
         document = {"bundles": bundles, "problems": [asdict(problem) for problem in problems]}
-        click.echo(pretty_bytes(document).decode(), nl=False)
+        say(pretty_bytes(document).decode(), newline=False)
     for problem in problems:
-        click.echo(escape_terminal(f"{problem.level}: {problem}"), err=as_json)
+        say(escape_terminal(f"{problem.level}: {problem}"), err=as_json)
     errors = sum(problem.level == "error" for problem in problems)
-    click.echo(
-        f"{bundles} bundles: {errors} errors, {len(problems) - errors} warnings", err=as_json
-    )
+    say(f"{bundles} bundles: {errors} errors, {len(problems) - errors} warnings", err=as_json)
     return BAD_INPUT if errors else 0

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 from inquesto_core import __version__
 from inquesto_core.bundle import read_bundle
 from inquesto_core.canonical import canonical_bytes, digest_json
+from inquesto_core.engine.exclusion import with_exclusion_checked
 from inquesto_core.errors import BundleError, Problem, SchemaError
 from inquesto_core.instruments.extract import measure_call, problem_row
 from inquesto_core.instruments.vad import SileroVad
 from inquesto_core.protocol import load_protocol
+from inquesto_core.score.accounting import UNREADABLE_BUNDLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["Extracted", "extract_all"]
 
 Rows = dict[str, list[dict[str, Any]]]
-#: What became of a bundle whose call.json cannot be used.
-UNREADABLE_BUNDLE = "unreadable_bundle"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +110,7 @@ def _extract(task: _Task) -> Extracted:
         rows = unusable(task.ref.label, UNREADABLE_BUNDLE, exc.problem)
         return Extracted(call_id=task.ref.label, rows=rows, digests=())
     protocol, vad = _worker.ready(task.protocol_folder)
+    bundle = with_exclusion_checked(bundle, protocol)
     call_id = bundle.call.call_id
     path = task.kept / f"{_key(bundle.digests, call_id, protocol)}.json"
     if path.is_file():

@@ -21,6 +21,7 @@ from inquesto_core.evidence import TABLES, make_table
 from inquesto_core.instruments import SileroVad
 from inquesto_core.protocol import load_population, load_protocol
 from inquesto_core.score import AgentIdentity, JudgeUse, build_record, decision_table
+from inquesto_core.score.accounting import DUPLICATE_CALL_ID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,12 +30,17 @@ if TYPE_CHECKING:
 
 __all__ = ["RunResult", "score"]
 
-_DUPLICATE = "duplicate_call_id"
-_EXTRACTED = tuple(
-    name
-    for name in TABLES
-    if name not in ("utterances", "turns", "replies", "talk_overs", "events")
+_DERIVED = (
+    "utterances",
+    "turns",
+    "replies",
+    "talk_overs",
+    "barge_ins",
+    "silences",
+    "tool_results",
+    "events",
 )
+_EXTRACTED = tuple(name for name in TABLES if name not in _DERIVED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +92,7 @@ def _one_a_call(extracted: Sequence[Extracted]) -> list[Extracted]:
             out.append(items[0])
         else:
             problem = Problem(
-                code=_DUPLICATE,
+                code=DUPLICATE_CALL_ID,
                 call_id=call_id,
                 file="call.json",
                 pointer="/call_id",
@@ -95,7 +101,7 @@ def _one_a_call(extracted: Sequence[Extracted]) -> list[Extracted]:
                 remedy="none of them is scored; give each call its own id",
             )
             merged = tuple(sorted(pair for item in items for pair in item.digests))
-            rows = unusable(call_id, _DUPLICATE, problem)
+            rows = unusable(call_id, DUPLICATE_CALL_ID, problem)
             out.append(Extracted(call_id=call_id, rows=rows, digests=merged))
     return out
 
@@ -323,13 +329,13 @@ def _reduce(
     for fingerprint in agents:
         ours = calls.filter(pl.col("agent_fingerprint") == fingerprint)
         rows = decisions.filter(pl.col("agent_fingerprint") == fingerprint)
-        parts = (
-            _of_agent(detection.tables[name], ours["call_id"])
-            for name in ("events", "replies", "talk_overs")
-        )
+        evidence = {
+            name: _of_agent(detection.tables[name], ours["call_id"])
+            for name in ("calls", *_DERIVED)
+        }
         records[fingerprint] = build_record(
             rows,
-            *parts,
+            evidence,
             protocol=law,
             population=people,
             default_population_digest=default_digest,

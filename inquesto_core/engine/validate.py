@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inquesto_core.bundle import find_bundles, read_bundle, trace_times_outside
+from inquesto_core.engine.exclusion import with_exclusion_checked
 from inquesto_core.errors import BundleError, SchemaError
 from inquesto_core.instruments.audio import decode_call
 from inquesto_core.instruments.extract import media_limits
+from inquesto_core.instruments.recording_faults import stated_faults
 from inquesto_core.protocol import load_protocol
 
 if TYPE_CHECKING:
@@ -24,13 +26,15 @@ __all__ = ["validate"]
 
 def _bundle_problems(ref: BundleRef, protocol: Protocol) -> list[Problem]:
     try:
-        bundle = read_bundle(ref)
+        bundle = with_exclusion_checked(read_bundle(ref), protocol)
     except (BundleError, SchemaError) as exc:
         return [exc.problem.at(call_id=ref.label)]
     recording = decode_call(bundle, limits=media_limits(protocol))
     problems = [*bundle.problems, *recording.problems]
     if recording.caller is not None and bundle.trace is not None:
         problems += trace_times_outside(bundle.trace, recording.duration_ms)
+    stated = stated_faults(bundle, recording, protocol)
+    problems += [fault.problem for fault in stated]
     return [problem.at(call_id=bundle.call.call_id) for problem in problems]
 
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from inquesto_core.events.judged import judge_answers, judged_events, judged_flags
 from inquesto_core.events.predicates import scenario_predicates
+from inquesto_core.events.required_action import with_required_arguments
 from inquesto_core.events.timing import (
     Moves,
     call_statistics,
@@ -22,6 +23,7 @@ from inquesto_core.evidence import sort_table
 from inquesto_core.timeline import (
     STRUCTURE,
     call_axis,
+    diagnostic_tables,
     measure_timeline,
     protocol_limits,
     timeline_tables,
@@ -42,7 +44,7 @@ class Detection:
     ----------
     tables : dict of polars.DataFrame
         The evidence tables, with those that the timeline adds (utterances, turns, replies,
-        talk_overs, events).
+        talk_overs, barge_ins, silences, tool_results, events).
     facts, answers, predicates : polars.DataFrame
         Trace facts, judge answers and scenario predicates, a row a call.
     flags, timing_flags : polars.DataFrame
@@ -113,7 +115,7 @@ def detect(
         reach_ms=limits.reach_ms() + widest,
     )
     timeline = measure_timeline(axis, limits)
-    measured = {**tables, **timeline_tables(timeline)}
+    measured = {**tables, **timeline_tables(timeline), **diagnostic_tables(timeline, limits)}
     usable = calls.filter(pl.col("timing_reasons").list.len() == 0)
     base = timing_flags(timeline, limits, protocol=protocol)
     uncertainty = _uncertainty(calls, axis.call_ids, protocol).to_numpy()
@@ -124,11 +126,17 @@ def detect(
         for flags in (base, *moves.flags)
     )
     statistics = (
-        call_statistics(timeline)
+        call_statistics(timeline, limits)
         .join(_fragile(timeline, moves), on="call_id", how="left", maintain_order="left")
         .join(evaluated, on="call_id", how="semi")
     )
-    facts = trace_facts(calls, tool_calls, protocol=protocol, population=population)
+    facts = with_required_arguments(
+        trace_facts(calls, tool_calls, protocol=protocol, population=population),
+        calls,
+        tool_calls,
+        protocol=protocol,
+        population=population,
+    )
     answers = judge_answers(calls, verdicts, protocol=protocol)
     judged = judged_flags(facts, answers, protocol=protocol)
     flags = (

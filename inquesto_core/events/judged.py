@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from inquesto_core.events.trace import is_impostor, occurrences, performed_changes
+from inquesto_core.events.occurrences import occurrences
+from inquesto_core.events.trace import is_impostor, performed_changes
 from inquesto_core.evidence.tables import empty_table, sort_table
 
 if TYPE_CHECKING:

@@ -32,13 +32,13 @@ from inquesto_core.events.trace import is_performed, with_success
 from inquesto_core.schema import closed_validator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from inquesto_core.protocol import Population, Protocol
 
     Judge = Callable[..., tuple[bool | None, str]]
 
-__all__ = ["PREDICATES", "check_predicates", "predicates_hold", "scenario_predicates"]
+__all__ = ["KINDS", "PREDICATES", "check_predicates", "predicates_hold", "scenario_predicates"]
 
 #: One row a call and predicate of its scenario.
 PREDICATES = {
@@ -107,7 +107,7 @@ def scenario_predicates(
     for (key,), part in due.partition_by("key", as_dict=True).items():
         predicate = predicates[str(key)]
         kind = predicate["kind"]
-        found = _KINDS[kind].evaluate(part, predicate, tables)
+        found = _KINDS[kind](part, predicate, tables)
         values.append(found.with_columns(kind=pl.lit(kind)).select(PREDICATES.keys()))
     return pl.concat(values).sort("call_id", "index")
 
@@ -127,55 +127,38 @@ def predicates_hold(predicates: pl.DataFrame) -> pl.DataFrame:
 def check_predicates(population: Population) -> None:
     """Raise at the first predicate of the population that cannot be evaluated.
 
+    Kinds and keys are held by the schema of populations; here is what it cannot say.
+
     Raises
     ------
     ProtocolError
-        Code ``predicate_unknown``: no such kind; ``predicate_invalid``: a key is missing or
-        unknown, a path is no JMESPath, a schema is no JSON Schema or has a ``$ref``.
+        Code ``predicate_invalid``: ``min`` is above ``max``, a path is no JMESPath, a schema is no
+        JSON Schema or has a ``$ref``.
     """
     for at, scenario in enumerate(population.scenarios):
         for index, predicate in enumerate(scenario.predicates):
-            pointer = f"/scenarios/{at}/predicates/{index}"
-            kind = predicate.get("kind")
-            if kind not in _KINDS:
-                raise _invalid(pointer, f"is of kind {kind!r}", _one_of(_KINDS), unknown=True)
             for found, expected in _contradictions(predicate):
-                raise _invalid(pointer, found, expected)
+                raise ProtocolError(
+                    Problem(
+                        code="predicate_invalid",
+                        pointer=f"/scenarios/{at}/predicates/{index}",
+                        found=found,
+                        expected=expected,
+                    )
+                )
 
 
 def _contradictions(predicate: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    kind = _KINDS[predicate["kind"]]
-    keys = predicate.keys() - {"kind"}
-    for name in sorted(kind.required - keys):
-        yield f"has no {name!r}", _one_of(kind.required | kind.optional)
-    for name in sorted(keys - kind.required - kind.optional):
-        yield f"has the unknown key {name!r}", _one_of(kind.required | kind.optional)
-    for name in ("tool", "before", "after", "path"):
-        if name in keys and not (isinstance(predicate[name], str) and predicate[name]):
-            yield f"has the {name} {predicate[name]!r}", "text of at least 1 character"
-    yield from _count_contradictions(predicate)
-    if predicate.get("match", "every") not in ("every", "some"):
-        yield f"matches {predicate['match']!r}", "every or some"
-    if "schema" in keys:
+    low, high = predicate.get("min"), predicate.get("max")
+    if low is not None and high is not None and low > high:
+        yield f"asks for {low} to {high}", "min <= max"
+    if "schema" in predicate:
         yield from _schema_contradictions(predicate["schema"])
-    if "path" in keys:
+    if "path" in predicate:
         try:
             jmespath.compile(predicate["path"])
         except jmespath.exceptions.JMESPathError as exc:
             yield f"has no JMESPath: {str(exc).splitlines()[0]}", "a JMESPath expression"
-
-
-def _count_contradictions(predicate: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    if predicate["kind"] != "tool_count":
-        return
-    limits = [predicate[name] for name in ("min", "max") if name in predicate]
-    if not limits:
-        yield "has neither 'min' nor 'max'", "one of them, or both"
-    for limit in limits:
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-            yield f"has the limit {limit!r}", "an integer >= 0"
-    if len(limits) == 2 and limits[0] > limits[1]:
-        yield f"asks for {limits[0]} to {limits[1]}", "min <= max"
 
 
 def _schema_contradictions(schema: Any) -> Iterator[tuple[str, str]]:
@@ -194,15 +177,6 @@ def _nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
     if isinstance(schema, dict | list):
         for inner in schema.values() if isinstance(schema, dict) else schema:
             yield from _nodes(inner)
-
-
-def _one_of(names: Iterable[str]) -> str:
-    return "one of " + ", ".join(sorted(names))
-
-
-def _invalid(pointer: str, found: str, expected: str, *, unknown: bool = False) -> ProtocolError:
-    code = "predicate_unknown" if unknown else "predicate_invalid"
-    return ProtocolError(Problem(code=code, pointer=pointer, found=found, expected=expected))
 
 
 # Tools
@@ -377,25 +351,14 @@ def _json_equal(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Kind:
-    required: frozenset[str]
-    evaluate: Callable[[pl.DataFrame, Mapping[str, Any], _Tables], pl.DataFrame]
-    optional: frozenset[str] = frozenset()
-
-
-_TOOL = frozenset({"tool"})
-
-_KINDS = {
-    "tool_called": _Kind(required=_TOOL, evaluate=_tool_count),
-    "tool_not_called": _Kind(required=_TOOL, evaluate=_tool_count),
-    "tool_count": _Kind(required=_TOOL, optional=frozenset({"min", "max"}), evaluate=_tool_count),
-    "tool_order": _Kind(required=frozenset({"before", "after"}), evaluate=_tool_order),
-    "tool_arguments": _Kind(
-        required=frozenset({"tool", "schema"}),
-        optional=frozenset({"match"}),
-        evaluate=_tool_arguments,
-    ),
-    "state_equals": _Kind(required=frozenset({"path", "equals"}), evaluate=_state_equals),
-    "state_unchanged": _Kind(required=frozenset(), evaluate=_state_unchanged),
+#: The kinds of the schema of populations, and what evaluates each.
+_KINDS: Mapping[str, Callable[[pl.DataFrame, Mapping[str, Any], _Tables], pl.DataFrame]] = {
+    "tool_called": _tool_count,
+    "tool_not_called": _tool_count,
+    "tool_count": _tool_count,
+    "tool_order": _tool_order,
+    "tool_arguments": _tool_arguments,
+    "state_equals": _state_equals,
+    "state_unchanged": _state_unchanged,
 }
+KINDS = tuple(_KINDS)

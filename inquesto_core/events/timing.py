@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from inquesto_core.events.trace import occurrences
-from inquesto_core.timeline import STRUCTURE, VALUES, measure_timeline
+from inquesto_core.events.occurrences import occurrences
+from inquesto_core.timeline import STRUCTURE, VALUES, measure_talk, measure_timeline
+from inquesto_core.timeline.barge_ins import KEPT, find_barge_ins
 from inquesto_core.timeline.replies import NO_REPLY, REPLIED
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def _nullable(values: Int, known: Bool) -> pl.Series:
     )
 
 
-def call_statistics(timeline: Timeline) -> pl.DataFrame:
+def call_statistics(timeline: Timeline, limits: Limits) -> pl.DataFrame:
     """Return the timing columns of the decision table, one row a timed call."""
     calls = len(timeline.axis)
     floor, found, status = timeline.floor, timeline.talk_overs, timeline.replies.status
@@ -227,6 +228,8 @@ def call_statistics(timeline: Timeline) -> pl.DataFrame:
     p95 = np.append(value, 0)[np.where(known, rank, -1)]
     owner = floor.turns.call[found.turn]
     said = floor.utterances.call
+    talk, barged = measure_talk(floor), find_barge_ins(timeline, limits)
+    barge_in_call = said[barged.utterance]
     return pl.DataFrame(
         {
             "call_id": timeline.axis.call_ids,
@@ -242,6 +245,13 @@ def call_statistics(timeline: Timeline) -> pl.DataFrame:
             "n_dropped_sounds": floor.dropped,
             "longest_unanswered_ms": _nullable(*_unanswered(timeline)),
             "longest_dead_air_ms": _nullable(*_dead_air(timeline)),
+            "n_barge_in": _count(barge_in_call, calls),
+            "n_barge_in_kept": _count(
+                barge_in_call[(barged.outcome == KEPT) & ~barged.backchannel], calls
+            ),
+            "caller_voiced_ms": talk.caller_ms,
+            "agent_voiced_ms": talk.agent_ms,
+            "overlap_ms": talk.overlap_ms,
         }
     )
 

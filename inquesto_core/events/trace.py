@@ -13,19 +13,18 @@ import polars as pl
 
 from inquesto_core.canonical import strict_json
 from inquesto_core.errors import SchemaError
-from inquesto_core.evidence.tables import TABLES, empty_table, sort_table
+from inquesto_core.events.occurrences import occurrences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from inquesto_core.protocol import EventType, Population, Protocol
+    from inquesto_core.protocol import Population, Protocol
 
 __all__ = [
     "FACTS",
     "is_impostor",
     "is_performed",
     "negative_result",
-    "occurrences",
     "performed_changes",
     "scenario_table",
     "trace_events",
@@ -253,25 +252,3 @@ def trace_events(
     )
     unverified = changes.filter(~in_order.fill_null(value=False))
     return occurrences(unverified, protocol.event("unverified_action"))
-
-
-def occurrences(frame: pl.DataFrame, event: EventType) -> pl.DataFrame:
-    """Return the rows of `frame` as occurrences of one event type, the first of a call counted.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        ``call_id`` and any further columns of table ``events``; in the order in which a call's
-        occurrences rank. Its ``source`` wins over the event type's.
-    """
-    columns = TABLES["events"]
-    given = frame.select(name for name in frame.columns if name in columns)
-    source = pl.col("source") if "source" in given.columns else pl.lit(event.source)
-    ranked = given.with_columns(
-        type=pl.lit(event.name),
-        severity=pl.lit(event.severity, dtype=pl.Int64),
-        source=source,
-        counted=pl.int_range(pl.len()).over("call_id") == 0,
-    )
-    table = pl.concat([empty_table("events"), ranked], how="diagonal")
-    return sort_table("events", table)

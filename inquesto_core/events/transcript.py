@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from inquesto_core.events.trace import occurrences
+from inquesto_core.events.occurrences import occurrences
 
 if TYPE_CHECKING:
     from inquesto_core.protocol import Protocol

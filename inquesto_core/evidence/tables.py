@@ -131,6 +131,13 @@ MEDIA: Columns = {
     "active_dbfs": _REAL,  # level of its speech, null = none
     "floor_dbfs": _REAL,
     "clipped_fraction": _REAL,
+    "leak_delay_ms": _INT,  # of the other side's sound in this channel; null = none
+    "leak_db": _REAL,  # its gain
+    "leak_removed_db": _REAL,  # fall of the level while the other side sounds
+    "background_near": _BOOL,  # the party was found in front of a near background
+    "snr_db": _REAL,  # party above background
+    "separation": _REAL,  # party from background, in standard deviations
+    "doubt": _REAL,  # share of frames near even odds
 }
 
 UTTERANCES: Columns = {
@@ -159,6 +166,7 @@ REPLIES: Columns = {
     "clock_ms": _INT,  # when the wait began; null where there is none
     "latency_ms": _INT,  # replied only
     "waited_ms": _INT,  # no_reply and censored only
+    "tool_in_wait": _BOOL,  # a tool call ran in the wait; null = no wait, or not known
 }
 
 #: One row an agent turn that begins inside a caller utterance.
@@ -173,6 +181,39 @@ TALK_OVERS: Columns = {
     "short": _BOOL,
     "simultaneous": _BOOL,
     "counted": _BOOL,
+}
+
+#: One row a caller utterance that begins while the agent is speaking.
+BARGE_INS: Columns = {
+    "call_id": _TEXT,
+    "utterance": _INT,
+    "turn": _INT,
+    "at_ms": _INT,
+    "caller_end_ms": _INT,
+    "agent_end_ms": _INT,  # end of the agent group that was spoken into
+    "kind": _TEXT,  # attempt | backchannel
+    "outcome": _TEXT,  # yielded | kept | null = the window closes before it is told
+    "yield_ms": _INT,  # yielded only
+}
+
+#: One row a long silence of the caller after an agent group.
+SILENCES: Columns = {
+    "call_id": _TEXT,
+    "turn": _INT,
+    "at_ms": _INT,
+    "end_ms": _INT,
+    "value_ms": _INT,
+    "outcome": _TEXT,  # agent_spoke | caller_spoke | agent_hung_up | call_ended
+    "tool_inside": _BOOL,  # a tool call ran in it; null = not known
+}
+
+#: One row a tool call that has ended within the window: when the agent was heard after it.
+TOOL_RESULTS: Columns = {
+    "call_id": _TEXT,
+    "position": _INT,  # in tool_calls
+    "at_ms": _INT,
+    "outcome": _TEXT,  # spoke | agent_speaking | caller_first | later_result | no_sound
+    "first_sound_ms": _INT,  # spoke only
 }
 
 EVENTS: Columns = {
@@ -212,6 +253,9 @@ TABLES: dict[str, Columns] = {
     "turns": TURNS,
     "replies": REPLIES,
     "talk_overs": TALK_OVERS,
+    "barge_ins": BARGE_INS,
+    "silences": SILENCES,
+    "tool_results": TOOL_RESULTS,
     "events": EVENTS,
     "problems": PROBLEMS,
 }
@@ -230,6 +274,9 @@ KEYS: dict[str, tuple[str, ...]] = {
     "turns": ("call_id", "position"),
     "replies": ("call_id", "utterance"),
     "talk_overs": ("call_id", "turn"),
+    "barge_ins": ("call_id", "utterance"),
+    "silences": ("call_id", "at_ms"),
+    "tool_results": ("call_id", "position"),
     "events": ("call_id", "type", "at_ms", "evidence_key"),
     "problems": ("call_id", "file", "pointer", "code", "message"),
 }

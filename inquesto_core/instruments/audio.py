@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from inquesto_core.errors import InstrumentError, Problem
-from inquesto_core.instruments.channel_checks import are_identical, is_silent
+from inquesto_core.instruments.channel_checks import identical_residual_db, is_silent
 from inquesto_core.instruments.decode_file import (
     DecodedChannel,
     DecodedFile,
@@ -107,6 +107,8 @@ class Recording:
         ``unreadable_recording`` or ``mono_recording``: the call is outside n.
     caller_silent, agent_silent : bool or None
         Whether that side has no sound at all; None without sides.
+    identical_residual_db : float or None
+        Where both channels carry one sound, what a fit of one to the other leaves of it.
     """
 
     caller: ChannelAudio | None = None
@@ -117,6 +119,7 @@ class Recording:
     exclusion_reason: str | None = None
     caller_silent: bool | None = None
     agent_silent: bool | None = None
+    identical_residual_db: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -296,7 +299,8 @@ def _recording(
     )
     caller, agent = (_channel_audio(bundle, tracks[side], length, digests) for side in _SIDES)
     reasons = {code for track in tracks.values() for code in track.decoded.lost}
-    if are_identical(caller.samples, agent.samples, limits):
+    left_db = identical_residual_db(caller.samples, agent.samples, limits)
+    if left_db is not None:
         reasons.add("channels_identical")
     return Recording(
         caller=caller,
@@ -306,6 +310,7 @@ def _recording(
         timing_reasons=tuple(sorted(reasons)),
         caller_silent=is_silent(caller.samples, limits),
         agent_silent=is_silent(agent.samples, limits),
+        identical_residual_db=left_db,
     )
 
 

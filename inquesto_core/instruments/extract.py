@@ -7,31 +7,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from inquesto_core.bundle import trace_times_outside
 from inquesto_core.canonical import canonical_bytes
 from inquesto_core.evidence.rows import bundle_rows
 from inquesto_core.instruments.audio import decode_call
-from inquesto_core.instruments.level import level_db
+from inquesto_core.instruments.foreground_network import load_network
+from inquesto_core.instruments.hearing import hear
 from inquesto_core.instruments.media_limits import MediaLimits
-from inquesto_core.instruments.speech import SpeechParameters, SpeechSegments, find_speech
+from inquesto_core.instruments.recording_checks import check_recording
+from inquesto_core.instruments.vad_level import LOW_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from inquesto_core.bundle import Bundle
     from inquesto_core.errors import Problem
-    from inquesto_core.instruments.audio import ChannelAudio, Recording
+    from inquesto_core.instruments.audio import ChannelAudio, Recording, Side
+    from inquesto_core.instruments.hearing import Heard
+    from inquesto_core.instruments.recording_faults import RecordingFault
+    from inquesto_core.instruments.speech import SpeechSegments
     from inquesto_core.instruments.vad import SileroVad
     from inquesto_core.protocol import Protocol
 
 __all__ = ["measure_call", "media_limits", "problem_row"]
 
 Row = dict[str, Any]
-_SIDES = ("caller", "agent")
+_SIDES: tuple[Side, Side] = ("caller", "agent")
 #: Problems of reading that leave no sound to listen to, and no call to score.
 _UNREADABLE = frozenset({"audio_missing", "audio_digest_mismatch", "link_refused"})
 _IGNORED = "ignored"
 _CHANNEL_SILENT = "channel_silent"
+#: Party and background cannot be told apart.
+_INDISTINCT = "background_indistinct"
 
 
 def problem_row(problem: Problem, call_id: str) -> Row:
@@ -55,13 +64,21 @@ def media_limits(protocol: Protocol) -> MediaLimits:
     )
 
 
-def _without(start: int, end: int, holes: Iterable[tuple[int, int]]) -> list[tuple[int, int, bool]]:
-    """Cut an interval at `holes`: pieces with whether they lie in one."""
+def _without(
+    start: int, end: int, holes: Iterable[tuple[int, int]], least_ms: int
+) -> list[tuple[int, int, bool]]:
+    """Cut an interval at `holes`: pieces with whether they lie in one.
+
+    A hole's edge is set by hand: what is left of a cut interval and shorter than `least_ms` goes
+    with the hole.
+    """
     pieces: list[tuple[int, int, bool]] = []
     for hole_start, hole_end in sorted(holes):
         low, high = max(hole_start, start), min(hole_end, end)
         if low >= high:
             continue
+        low = start if low - start < least_ms else low
+        high = end if end - high < least_ms else high
         if start < low:
             pieces.append((start, low, False))
         pieces.append((low, high, True))
@@ -71,7 +88,9 @@ def _without(start: int, end: int, holes: Iterable[tuple[int, int]]) -> list[tup
     return pieces
 
 
-def _segment_rows(call_id: str, side: str, speech: SpeechSegments, ignore: Any) -> list[Row]:
+def _segment_rows(
+    call_id: str, side: str, speech: SpeechSegments, ignore: Any, least_ms: int
+) -> list[Row]:
     return [
         {
             "call_id": call_id,
@@ -82,11 +101,12 @@ def _segment_rows(call_id: str, side: str, speech: SpeechSegments, ignore: Any) 
             "source": "measured",
         }
         for (low, high), rejected in zip(speech.intervals.tolist(), speech.rejected, strict=True)
-        for start, end, ignored in _without(low, high, ignore)
+        for start, end, ignored in _without(low, high, ignore, least_ms)
     ]
 
 
-def _media_row(call_id: str, side: str, sound: ChannelAudio, speech: SpeechSegments) -> Row:
+def _media_row(call_id: str, side: str, sound: ChannelAudio, heard: Heard) -> Row:
+    speech, leak, front = heard.speech, heard.leak, heard.foreground
     return {
         "call_id": call_id,
         "channel": side,
@@ -104,51 +124,80 @@ def _media_row(call_id: str, side: str, sound: ChannelAudio, speech: SpeechSegme
         "active_dbfs": speech.active_dbfs,
         "floor_dbfs": speech.floor_dbfs,
         "clipped_fraction": sound.clipped_fraction,
+        "leak_delay_ms": None if leak is None else leak.delay_ms,
+        "leak_db": None if leak is None else leak.gain_db,
+        "leak_removed_db": None if leak is None else leak.removed_db,
+        "background_near": front is not None,
+        "snr_db": None if front is None else front.snr_db,
+        "separation": None if front is None else front.separation,
+        "doubt": None if front is None else front.doubt,
     }
 
 
-def _listen(
-    bundle: Bundle, recording: Recording, protocol: Protocol, vad: SileroVad
-) -> dict[str, Any]:
+def _listen(recording: Recording, protocol: Protocol, vad: SileroVad) -> dict[str, Heard]:
+    """Return both sides as heard, none where there is nothing to hear."""
+    if recording.caller is None or recording.agent is None:
+        return {}
+    return hear(
+        recording.caller.samples,
+        recording.agent.samples,
+        protocol=protocol,
+        vad=vad,
+        network=load_network(protocol.folder / protocol.instruments.foreground.network),
+    )
+
+
+def _sound_rows(
+    bundle: Bundle, recording: Recording, heard: dict[str, Heard], protocol: Protocol
+) -> dict[str, list[Row]]:
     """Return the rows of tables ``segments`` and ``media``."""
-    parameters = SpeechParameters.of(protocol.instruments.vad.parameters)
     rows: dict[str, list[Row]] = {"segments": [], "media": []}
-    for side in _SIDES:
-        sound: ChannelAudio | None = getattr(recording, side)
-        if sound is None:
-            continue
-        level = level_db(
-            sound.samples,
-            window_ms=parameters.level_window_ms,
-            highpass_hz=parameters.highpass_hz,
-        )
-        speech = find_speech(
-            level,
-            vad.probabilities(sound.samples),
-            frame_ms=protocol.instruments.vad.frame_ms,
-            join_ms=protocol.timeline.ipu_gap_ms,
-            parameters=parameters,
-        )
-        call_id = bundle.call.call_id
+    call_id = bundle.call.call_id
+    for side, sound in heard.items():
         ignore = getattr(bundle.call.ignore_ms, side)
-        rows["segments"] += _segment_rows(call_id, side, speech, ignore)
-        rows["media"].append(_media_row(call_id, side, sound, speech))
+        least_ms = protocol.timeline.ipu_gap_ms
+        rows["segments"] += _segment_rows(call_id, side, sound.speech, ignore, least_ms)
+        rows["media"].append(_media_row(call_id, side, getattr(recording, side), sound))
     return rows
 
 
-def _timing_reasons(bundle: Bundle, recording: Recording) -> list[str]:
+def _accepted(segments: list[Row]) -> dict[Side, Any]:
+    """Return each side's speech, int64 arrays of shape (n, 2), ms."""
+    return {
+        side: np.array(
+            [
+                (row["start_ms"], row["end_ms"])
+                for row in segments
+                if row["channel"] == side and row["rejected"] is None
+            ],
+            dtype=np.int64,
+        ).reshape(-1, 2)
+        for side in _SIDES
+    }
+
+
+def _timing_reasons(
+    bundle: Bundle,
+    recording: Recording,
+    heard: dict[str, Heard],
+    faults: Iterable[RecordingFault],
+) -> list[str]:
     """Return why timing is not evaluated.
 
     A silent agent channel is a fault of the recording only where trace or transcript shows that the
     agent acted; otherwise the agent was silent, which is its own fault (section 6).
     """
-    reasons = set(recording.timing_reasons)
+    reasons = {*recording.timing_reasons, *(f.code for f in faults if f.level == "timing")}
     spoke = bundle.transcript is not None and any(
         turn.speaker == "agent" and turn.text.strip() for turn in bundle.transcript.turns
     )
     acted = bundle.trace is not None and bool(bundle.trace.calls)
     if recording.agent_silent and (spoke or acted):
         reasons.add(_CHANNEL_SILENT)
+    if any(side.indistinct for side in heard.values()):
+        reasons.add(_INDISTINCT)
+    if any(side.too_quiet for side in heard.values()):
+        reasons.add(LOW_LEVEL)
     return sorted(reasons)
 
 
@@ -160,7 +209,9 @@ def _window(bundle: Bundle, duration_ms: int) -> tuple[int, int]:
     return low, max(low, min(window[1], duration_ms))
 
 
-def _call_row(bundle: Bundle, recording: Recording, protocol: Protocol) -> Row:
+def _call_row(
+    bundle: Bundle, recording: Recording, timing_reasons: list[str], protocol: Protocol
+) -> Row:
     call = bundle.call
     low, high = _window(bundle, recording.duration_ms)
     exclusion = call.exclusion.reason if call.exclusion else recording.exclusion_reason
@@ -184,7 +235,7 @@ def _call_row(bundle: Bundle, recording: Recording, protocol: Protocol) -> Row:
         "ended_reason": call.ended.reason,
         "exclusion_reason": exclusion,
         "timing_source": "measured" if timed else None,
-        "timing_reasons": _timing_reasons(bundle, recording),
+        "timing_reasons": timing_reasons,
         "condition_class": call.condition if call.condition in classes else "default",
         "duration_ms": recording.duration_ms if timed else None,
         "window_from_ms": low if timed else None,
@@ -208,11 +259,16 @@ def measure_call(bundle: Bundle, *, protocol: Protocol, vad: SileroVad) -> dict[
     problems = [*bundle.problems, *recording.problems]
     if recording.caller is not None and bundle.trace is not None:
         problems += trace_times_outside(bundle.trace, recording.duration_ms)
-    row = _call_row(bundle, recording, protocol)
+    heard = _listen(recording, protocol, vad)
+    sound = _sound_rows(bundle, recording, heard, protocol)
+    faults = check_recording(bundle, recording, _accepted(sound["segments"]), protocol=protocol)
+    problems += [fault.problem for fault in faults]
+    reasons = _timing_reasons(bundle, recording, heard, faults)
+    row = _call_row(bundle, recording, reasons, protocol)
     row["warnings"] = sorted({p.code for p in problems if p.level == "warning"})
     return {
         **bundle_rows(bundle),
-        **_listen(bundle, recording, protocol, vad),
+        **sound,
         "calls": [row],
         "problems": [problem_row(problem, bundle.call.call_id) for problem in problems],
     }

@@ -1,6 +1,6 @@
 """The limits of reading a recording: what is refused, repaired or only reported.
 
-The protocol's `media` object holds them; the defaults here are those of protocol 0.1.
+No number stands here: the protocol's `media` object holds them all.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ class MediaLimits:
         Level difference of the channels, above which it is crosstalk and not a copy.
     """
 
-    max_duration_ms: int = 14_400_000
-    min_sample_rate_hz: int = 4_000
-    max_sample_rate_hz: int = 192_000
-    largest_sample: float = 2.0**31
-    tolerated_missing_ms: int = 100
-    clip_level: float = 0.999
-    clip_run: int = 3
-    full_scale_level: float = 0.98
-    full_scale_run_ms: int = 20
-    silent_dbfs: float = -70.0
-    silent_frame_ms: int = 20
-    identical_correlation: float = 0.95
-    identical_residual_db: float = -30.0
-    identical_lag: int = 2
-    identical_fit_lag: int = 8
-    identical_level_db: float = 20.0
+    max_duration_ms: int
+    min_sample_rate_hz: int
+    max_sample_rate_hz: int
+    largest_sample: float
+    tolerated_missing_ms: int
+    clip_level: float
+    clip_run: int
+    full_scale_level: float
+    full_scale_run_ms: int
+    silent_dbfs: float
+    silent_frame_ms: int
+    identical_correlation: float
+    identical_residual_db: float
+    identical_lag: int
+    identical_fit_lag: int
+    identical_level_db: float

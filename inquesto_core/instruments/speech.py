@@ -3,17 +3,19 @@
 1. Frames at or above ``release_threshold`` that reach ``threshold`` are VAD regions; regions at
    most ``region_join_ms`` apart are one run of speech.
 2. A run's edge level is ``edge_db`` below its loudest window, but not less than
-   ``floor_margin_db`` above the channel's quiet level (``floor_percentile`` of all levels). Between
-   two runs the limit changes half way.
+   ``floor_margin_db`` above the channel's quiet level (``floor_percentile`` of all levels), nor
+   less than the background's, where that is known. Between two runs the limit changes half way.
 3. Stretches at or above that level are sound. Sound that meets a VAD region is speech, and so is
-   sound at most ``attach_ms`` from speech (a final stop, a soft first syllable).
+   sound at most ``attach_ms`` from speech (a final stop, a first word that the VAD hardly takes);
+   but sound before speech, if more than ``attach_before_db`` below it, only within
+   ``attach_before_ms`` (a soft first syllable, and not the breath before that).
 4. A stretch of at least ``min_speech_share_from_ms`` of which the VAD takes less than
    ``min_speech_share`` as speech is not speech: hold music, ringback.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +23,7 @@ import numpy as np
 from inquesto_core.instruments.level import FLOOR_DB
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -29,7 +31,14 @@ if TYPE_CHECKING:
     Bool = NDArray[np.bool_]
     Level = NDArray[np.float32]
 
-__all__ = ["NOT_SPEECH", "SpeechParameters", "SpeechSegments", "find_speech"]
+__all__ = [
+    "NOT_SPEECH",
+    "SpeechParameters",
+    "SpeechSegments",
+    "find_speech",
+    "joined",
+    "vad_regions",
+]
 
 #: Why a stretch of sound is not the party speaking.
 NOT_SPEECH = "not_speech"
@@ -43,6 +52,8 @@ class SpeechParameters:
     release_threshold: float
     region_join_ms: int
     attach_ms: int
+    attach_before_ms: int
+    attach_before_db: float
     edge_db: float
     level_window_ms: int
     floor_percentile: float
@@ -76,6 +87,34 @@ class SpeechSegments:
     active_dbfs: float | None
     floor_dbfs: float | None
 
+    @property
+    def accepted(self) -> Int:
+        """The party's speech, int64 array of shape (m, 2), ms."""
+        return self.intervals[[reason is None for reason in self.rejected]]
+
+    def with_rejected(self, pieces: Mapping[str, Iterable[tuple[int, int]]]) -> SpeechSegments:
+        """Return the same speech with more sound that is not, by its reason."""
+        rows = list(zip(self.intervals.tolist(), self.rejected, strict=True))
+        rows += [([a, b], reason) for reason, found in pieces.items() for a, b in found]
+        rows.sort(key=lambda row: (row[0], row[1] or ""))
+        return replace(
+            self,
+            intervals=np.array([row[0] for row in rows], np.int64).reshape(-1, 2),
+            rejected=tuple(row[1] for row in rows),
+        )
+
+    def replaced(
+        self, speech: Int, pieces: Mapping[str, Iterable[tuple[int, int]]], level: Level
+    ) -> SpeechSegments:
+        """Return other speech on the same channel, with what is not, by its reason."""
+        heard = [level[start:end] for start, end in speech]
+        return replace(
+            self,
+            intervals=speech.astype(np.int64),
+            rejected=(None,) * len(speech),
+            active_dbfs=float(np.median(np.concatenate(heard))) if heard else None,
+        ).with_rejected(pieces)
+
 
 def _runs(mask: Bool) -> Int:
     """Return the half-open intervals in which `mask` holds, shape (n, 2)."""
@@ -83,8 +122,8 @@ def _runs(mask: Bool) -> Int:
     return edges.reshape(-1, 2)
 
 
-def _near(intervals: Int, gap: int) -> Int:
-    """Return the intervals with neighbours joined that stand at most `gap` apart."""
+def joined(intervals: Int, gap: int) -> Int:
+    """Return sorted intervals with neighbours joined that stand at most `gap` apart."""
     if len(intervals) == 0:
         return intervals
     head = np.ones(len(intervals), dtype=bool)
@@ -93,32 +132,48 @@ def _near(intervals: Int, gap: int) -> Int:
     return np.column_stack([intervals[first, 0], np.maximum.reduceat(intervals[:, 1], first)])
 
 
-def _regions(probability: NDArray[np.float32], frame_ms: int, span: int, limits: Any) -> Int:
+def vad_regions(
+    probability: NDArray[np.float32], frame_ms: int, span: int, limits: SpeechParameters
+) -> Int:
+    """Return what the VAD takes as speech, int64 array of shape (n, 2), ms, within `span`."""
     held = _runs(probability >= limits.release_threshold)
     if len(held) == 0:
         return held
     # A trailing zero keeps reduceat's last pair in range; probabilities are never below it.
     peaks = np.maximum.reduceat(np.append(probability, 0), held.ravel())[::2]
-    return np.asarray(np.minimum(held[peaks >= limits.threshold] * frame_ms, span))
+    regions = np.minimum(held[peaks >= limits.threshold] * frame_ms, span)
+    return np.asarray(regions[regions[:, 1] > regions[:, 0]])
 
 
-def _edge_level(level: Level, regions: Int, floor: float, limits: Any) -> Level:
+def _edge_level(level: Level, regions: Int, lowest: float, limits: SpeechParameters) -> Level:
     """Return the level from which sound counts, one value a millisecond."""
-    runs = _near(regions, limits.region_join_ms)
+    runs = joined(regions, limits.region_join_ms)
     loudest = np.array([level[a:b].max() for a, b in runs], dtype=np.float32)
-    edges = np.maximum(loudest - limits.edge_db, floor + limits.floor_margin_db)
+    edges = np.maximum(loudest - limits.edge_db, lowest)
     half_way = (runs[:-1, 1] + runs[1:, 0]) // 2
     bounds = np.concatenate([[0], half_way, [len(level)]])
     return np.repeat(edges, np.diff(bounds)).astype(np.float32)
 
 
-def _attached(sound: Int, is_speech: Bool, attach_ms: int) -> Bool:
+def _reached(linked: Bool, is_speech: Bool) -> Bool:
+    """Return which stretches are, or follow over unbroken links, speech."""
+    first = np.flatnonzero(np.concatenate([[True], ~linked]))
+    spoken = np.cumsum(is_speech)
+    length = np.diff(np.append(first, len(spoken)))
+    before: Int = np.repeat(spoken[first] - is_speech[first], length)
+    return np.asarray(spoken > before)
+
+
+def _attached(sound: Int, is_speech: Bool, level: Level, limits: SpeechParameters) -> Bool:
     """Return which stretches are speech or stand near enough to it, step by step outwards."""
-    link = sound[1:, 0] - sound[:-1, 1] <= attach_ms
-    head = np.concatenate([[True], ~link])
-    chain = np.cumsum(head) - 1
-    spoken = np.bincount(chain, weights=is_speech) > 0
-    return np.asarray(spoken[chain])
+    gaps = sound[1:, 0] - sound[:-1, 1]
+    # A trailing floor keeps reduceat's last pair in range.
+    peaks = np.maximum.reduceat(np.append(level, FLOOR_DB), sound.ravel())[::2]
+    is_loud = peaks[:-1] >= peaks[1:] - limits.attach_before_db
+    near = gaps <= limits.attach_ms
+    before = near & (is_loud | (gaps <= limits.attach_before_ms))
+    after = _reached(near, is_speech)
+    return np.asarray(after | _reached(before[::-1], is_speech[::-1])[::-1])
 
 
 def _none(floor: float | None) -> SpeechSegments:
@@ -134,6 +189,7 @@ def find_speech(
     frame_ms: int,
     join_ms: int,
     parameters: SpeechParameters,
+    background_db: float = FLOOR_DB,
 ) -> SpeechSegments:
     """Return the stretches of speech on one channel.
 
@@ -145,25 +201,27 @@ def find_speech(
     frame_ms : int
     join_ms : int
         Stretches less than this apart are one (the protocol's ``ipu_gap_ms``).
+    background_db : float
+        Sound below this level is not the party's.
     """
     span = len(level)
     if span == 0:
         return _none(None)
     floor = float(np.percentile(level, parameters.floor_percentile))
     shown_floor = floor if floor > FLOOR_DB else None
-    regions = _regions(probability, frame_ms, span, parameters)
-    regions = regions[regions[:, 1] > regions[:, 0]]
+    regions = vad_regions(probability, frame_ms, span, parameters)
     if len(regions) == 0:
         return _none(shown_floor)
     voiced = np.zeros(span, dtype=bool)
     for start, end in regions:
         voiced[start:end] = True
     voiced_before = np.concatenate([[0], np.cumsum(voiced)])
-    sound = _runs(level >= _edge_level(level, regions, floor, parameters))
+    lowest = max(floor + parameters.floor_margin_db, background_db)
+    sound = _runs(level >= _edge_level(level, regions, lowest, parameters))
     if len(sound) == 0:
         return _none(shown_floor)
     met = voiced_before[sound[:, 1]] > voiced_before[sound[:, 0]]
-    speech = _near(sound[_attached(sound, met, parameters.attach_ms)], join_ms - 1)
+    speech = joined(sound[_attached(sound, met, level, parameters)], join_ms - 1)
     length = speech[:, 1] - speech[:, 0]
     speech, length = (
         speech[length >= parameters.min_segment_ms],

@@ -5,7 +5,13 @@ Other rooms read thresholds, pins, views and scenarios from here and hold none o
 
 from __future__ import annotations
 
-from inquesto_core.protocol.definition import EventType, Protocol, TimelineLimits, View
+from inquesto_core.protocol.definition import (
+    EventType,
+    Protocol,
+    RecordingFaultLimits,
+    TimelineLimits,
+    View,
+)
 from inquesto_core.protocol.difference import Change, diff_protocols
 from inquesto_core.protocol.load import DEFAULT_PROTOCOL, load_protocol, protocol_names
 from inquesto_core.protocol.population import Population, Scenario, Slot, load_population
@@ -17,6 +23,7 @@ __all__ = [
     "EventType",
     "Population",
     "Protocol",
+    "RecordingFaultLimits",
     "Scenario",
     "Slot",
     "TimelineLimits",

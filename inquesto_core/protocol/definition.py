@@ -19,10 +19,12 @@ __all__ = [
     "Accounting",
     "AsrPin",
     "EventType",
+    "ForegroundPin",
     "Instruments",
     "JudgePin",
     "MediaLimits",
     "Protocol",
+    "RecordingFaultLimits",
     "Severity",
     "Slice",
     "TimelineLimits",
@@ -141,6 +143,15 @@ class VadPin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForegroundPin:
+    """How a party is told from what sounds behind it; `network` lies in the protocol folder."""
+
+    network: str
+    features: Mapping[str, Any]
+    parameters: Mapping[str, Parameter]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AsrPin:
     """The transcriber: `file` of the model's `conversion`, `size_bytes` long."""
 
@@ -171,6 +182,10 @@ class Instruments:
     """Everything that listens or reads, by its pin."""
 
     vad: VadPin
+    not_speech: Mapping[str, Parameter]
+    vad_level: Mapping[str, Parameter]
+    leak: Mapping[str, Parameter]
+    foreground: ForegroundPin
     asr: AsrPin
     judge: JudgePin
 
@@ -197,6 +212,77 @@ class MediaLimits:
     min_duration_ms: int
     max_duration_ms: int
     parameters: Mapping[str, Parameter]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordingFaultLimits:
+    """What is a fault of a recording, beside the transcript and what call.json states.
+
+    Parameters
+    ----------
+    min_anchors : int
+        Turns that must be found as sound before the clocks are compared.
+    pause_join_ms : int
+        Turns of one side, and stretches of its speech, at most this far apart are one.
+    search_ms : int
+        How far from its time a turn is looked for.
+    anchor_length_ms, anchor_length_share : int, float
+        A stretch may be longer or shorter than its turn by the larger of both.
+    path_same_ms, path_step_cost, path_step_share : int, int, float
+        Where turns are matched to sound, a displacement that changes by more than the first costs
+        the second and this share of the change; all costs are in milliseconds.
+    path_skip_cost, path_filled_share, path_filled_cost : int, float, int
+        What it costs to leave a turn out, and to place it elsewhere though speech fills this share
+        of where it was expected.
+    occupancy_fit, occupancy_gain, swap_gain : float
+        Correlation from which turns fit the speech; by how much another clock, or the other side,
+        must fit better.
+    scale_deviation, min_drift_ms : float, int
+        A track that is longer or shorter than the transcript's times by more than this share
+        drifts, where that amounts to more than `min_drift_ms`.
+    scatter_factor : int
+        Displacements count from this many times the transcript's own scatter, if that is more than
+        their limit.
+    scale_tolerance : float
+        A usual sample rate explains a scale that is this near to it.
+    residual_ms, step_ms : int
+        Largest distance from a straight line, and between two turns in a row.
+    duration_ms : int
+        Time that may be lost, added or missing at the end.
+    clipped_fraction, dc_offset : float
+        From above these it is said.
+    fastest_words_s, usual_words_s : float
+        Words a second that nobody speaks, and that people do.
+    usual_rates_hz : tuple of int
+        Sample rates that recorders have.
+    """
+
+    min_anchors: int
+    pause_join_ms: int
+    search_ms: int
+    anchor_length_ms: int
+    anchor_length_share: float
+    path_same_ms: int
+    path_step_cost: int
+    path_step_share: float
+    path_skip_cost: int
+    path_filled_share: float
+    path_filled_cost: int
+    occupancy_fit: float
+    occupancy_gain: float
+    swap_gain: float
+    scale_deviation: float
+    scale_tolerance: float
+    min_drift_ms: int
+    scatter_factor: int
+    residual_ms: int
+    step_ms: int
+    duration_ms: int
+    clipped_fraction: float
+    dc_offset: float
+    fastest_words_s: float
+    usual_words_s: float
+    usual_rates_hz: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,6 +337,7 @@ class Protocol:
     sensitivity_fail_at: tuple[int, ...]
     instruments: Instruments
     media: MediaLimits
+    recording_faults: RecordingFaultLimits
     accounting: Accounting
     default_population: str
     population_files: Mapping[str, str]

@@ -7,29 +7,26 @@ the folder is the one that was released under its name.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from inquesto_core import schema
 from inquesto_core.errors import Problem, ProtocolError
 from inquesto_core.protocol.consistency import check_consistency, inconsistent
 from inquesto_core.protocol.definition import (
     Accounting,
-    Asked,
     AsrPin,
-    Conditions,
     EventType,
-    Groups,
-    Identity,
+    ForegroundPin,
     Instruments,
     JudgePin,
     MediaLimits,
     Protocol,
+    RecordingFaultLimits,
     Severity,
     Slice,
     TimelineLimits,
     VadPin,
     View,
-    ViewValue,
 )
 from inquesto_core.protocol.release import check_release, protocol_digest, read_file
 from inquesto_core.shipped import protocols_folder
@@ -92,20 +89,9 @@ def _find_folder(name_or_path: str | Path) -> Path:
 def _read(folder: Path) -> Protocol:
     raw = schema.load(read_file(folder / PROTOCOL_FILE), "protocol", file=PROTOCOL_FILE)
     digest = protocol_digest(folder)
-    try:  # the schema leaves several sections open, so that a version may add to them
-        protocol = _parse(raw, folder, digest)
-        check_consistency(protocol)
-    except KeyError as exc:
-        raise inconsistent("/", f"lacks the key {exc}", "every key of docs/protocol.md") from exc
-    except (AttributeError, TypeError, ValueError) as exc:
-        raise inconsistent("/", f"cannot be read ({exc})", "the form of docs/protocol.md") from exc
+    protocol = _parse(raw, folder, digest)
+    check_consistency(protocol)
     return protocol
-
-
-def _word(value: str | None, words: Any) -> Any:
-    if value not in get_args(words):
-        raise ValueError(f"{value!r} is none of {', '.join(get_args(words))}")
-    return value
 
 
 def _parse(raw: Mapping[str, Any], folder: Path, digest: str) -> Protocol:
@@ -132,6 +118,10 @@ def _parse(raw: Mapping[str, Any], folder: Path, digest: str) -> Protocol:
             min_duration_ms=raw["media"]["min_duration_ms"],
             max_duration_ms=raw["media"]["max_duration_ms"],
             parameters=_without(raw["media"], "min_duration_ms", "max_duration_ms"),
+        ),
+        recording_faults=RecordingFaultLimits(
+            **_without(raw["recording_faults"], "usual_rates_hz"),
+            usual_rates_hz=tuple(raw["recording_faults"]["usual_rates_hz"]),
         ),
         accounting=Accounting(**{key: tuple(row) for key, row in raw["accounting"].items()}),
         default_population=raw["populations"]["default"],
@@ -161,16 +151,16 @@ def _event(name: str, row: Mapping[str, Any]) -> EventType:
         source=row["source"],
         criterion=row["criterion"],
         question=row.get("question"),
-        asked=_word(row["asked"], Asked) if "asked" in row else None,
+        asked=row.get("asked"),
         parameters=_without(row, *named),
     )
 
 
 def _slice(row: Mapping[str, Any]) -> Slice:
     return Slice(
-        conditions=_word(row["conditions"], Conditions),
-        groups=_word(row["groups"], Groups),
-        identity=_word(row["identity"], Identity),
+        conditions=row["conditions"],
+        groups=row["groups"],
+        identity=row["identity"],
     )
 
 
@@ -180,7 +170,7 @@ def _view(name: str, row: Mapping[str, Any]) -> View:
         name=name,
         letter=row["letter"],
         slice=_slice(row),
-        value=_word(row["value"], ViewValue),
+        value=row["value"],
         compared_with=_slice(other) if other else None,
         counted=tuple(row.get("counted", ())),
     )
@@ -190,6 +180,10 @@ def _instruments(row: Mapping[str, Any]) -> Instruments:
     asr, judge = row["asr"], row["judge"]
     return Instruments(
         vad=VadPin(**row["vad"]),
+        not_speech=row["not_speech"],
+        vad_level=row["vad_level"],
+        leak=row["leak"],
+        foreground=ForegroundPin(**row["foreground"]),
         asr=AsrPin(**_without(asr, "bytes"), size_bytes=asr["bytes"]),
         judge=JudgePin(**_without(judge, "bytes"), size_bytes=judge["bytes"]),
     )

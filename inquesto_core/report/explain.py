@@ -1,7 +1,7 @@
 """One call of a run, explained: the facts as JSON values, and the same facts as lines of text.
 
-Nothing is decided here: state, goal, pass and events are those of the run's tables. What is added
-is the sentence that says which of them made the call pass or fail.
+Nothing is decided here: state, goal, pass and events are those of the run's tables. `why` adds the
+sentence that says which of them made the call pass or fail.
 """
 
 from __future__ import annotations
@@ -14,10 +14,16 @@ import polars as pl
 
 from inquesto_core.errors import Problem, StoreError
 from inquesto_core.evidence.tables import TABLES
+from inquesto_core.report.diagnostics_text import (
+    barge_in_lines,
+    heard_after,
+    silence_lines,
+    sound_lines,
+)
 from inquesto_core.report.escape import clip_columns, escape_terminal, wrap_columns
 from inquesto_core.report.terminal import NOTHING, WIDTH
 from inquesto_core.report.timeline_text import format_time, timeline_lines
-from inquesto_core.score.tables import EVENT_PREFIX
+from inquesto_core.report.why import reason_text, why
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +38,9 @@ _LISTED = (
     "turns",
     "replies",
     "talk_overs",
+    "barge_ins",
+    "silences",
+    "tool_results",
     "events",
     "tool_calls",
     "transcript",
@@ -45,36 +54,7 @@ _CLOSE = 3
 _COMPARED_IDS = 20_000
 _ARGUMENT_COLUMNS = 120
 
-#: What a reason code means, the part after its colon left out.
-_REASONS = {
-    "agent_silent": "the agent never made a sound while the caller spoke",
-    "audio_missing": "an audio file is missing",
-    "call_missing": "the archive does not hold the call",
-    "caller_deviation": "the caller left the script",
-    "channel_silent": "one side's channel is silent",
-    "channels_identical": "both channels carry the same sound",
-    "crash": "the agent crashed",
-    "duplicate_slot": "several calls fill the same slot",
-    "hangup_mid_call": "the agent hung up in mid-call",
-    "lost_session": "the session was lost",
-    "mono_recording": "both sides are on one channel",
-    "predicate_undetermined": "a predicate of the scenario cannot be decided",
-    "stall": "the agent stalled",
-    "system_ended_agent_turn": "the system ended the call while the agent spoke",
-    "timing_missing": "there is no timing",
-    "timing_undetermined": "the timing cannot be decided",
-    "trace_missing": "there is no readable tool trace",
-    "undetermined": "what could decide the call is undetermined",
-    "unknown_condition": "the population does not name its condition",
-    "unknown_group": "the population does not name its speaker group",
-    "unknown_scenario": "the population does not name its scenario",
-    "unknown_trial": "it is not known which trial it is",
-    "unreadable_recording": "the recording cannot be read",
-    "verdict_missing": "the judge's answer is missing",
-    "verdict_undetermined": "the judge could not tell",
-}
 _SAYS = {True: "yes", False: "no", None: "undetermined"}
-_MANY = {1: "once", 2: "twice"}
 
 Facts = dict[str, Any]
 Row = dict[str, Any]
@@ -119,7 +99,7 @@ def explain_facts(
         turn["cited_by"] = [
             row["question"] for row in facts["verdicts"] if row["turn"] == turn["position"]
         ]
-    facts["why"] = _why(facts, protocol)
+    facts["why"] = why(facts, protocol)
     return facts
 
 
@@ -139,6 +119,8 @@ def explain_lines(
         "Events (* = counted in the tallies)": _events(facts),
         "Caller utterances and their replies": _replies(facts),
         "Talk-overs": _talk_overs(facts),
+        "Barge-ins": barge_in_lines(facts),
+        "Long silences after the agent": silence_lines(facts),
         "Tool calls": _tool_calls(facts),
         "Transcript (> = cited by a verdict)": _transcript(facts),
         "Verdicts": _verdicts(facts),
@@ -185,81 +167,6 @@ def _unknown_call(call_id: str, decisions: pl.DataFrame) -> StoreError:
     )
 
 
-def _reason(code: str) -> str:
-    """Return a reason in plain words with its code; a code that has none stands alone."""
-    words = _REASONS.get(code.partition(":")[0])
-    return code if words is None else f"{words} ({code})"
-
-
-def _failing(facts: Facts, protocol: Protocol) -> list[str]:
-    """Return what fails the call, most severe first: a clause an event type, then the goal."""
-    decision = facts["decision"]
-    causes = sorted(
-        (
-            event
-            for event in protocol.events
-            if event.severity >= protocol.fail_at and decision.get(EVENT_PREFIX + event.name)
-        ),
-        key=lambda event: (-event.severity, event.name),
-    )
-    clauses = []
-    for event in causes:
-        rows = [row for row in facts["events"] if row["type"] == event.name]
-        clause = f"{event.name} (S{event.severity}: {event.criterion})"
-        clauses.append(clause + (f", {_occurrences(rows)}" if rows else ""))
-    goal = decision["goal"]
-    if goal is None and decision["passed"] is not None:
-        goal = decision["goal_judge_free"]
-    if goal is False:
-        clauses.append(_goal_clause(facts, protocol))
-    return clauses
-
-
-def _occurrences(rows: list[Row]) -> str:
-    times = sorted(row["at_ms"] for row in rows if row["at_ms"] is not None)
-    text = f"found {_MANY.get(len(rows), f'{len(rows)} times')}"
-    if times:
-        text += f"{'' if len(rows) == 1 else ', first'} at {format_time(times[0])}"
-    margins = [row["margin_ms"] for row in rows if row["margin_ms"] is not None]
-    return text + (f", at most {max(margins)} ms over the limit" if margins else "")
-
-
-def _goal_clause(facts: Facts, protocol: Protocol) -> str:
-    answer = next(
-        (row for row in facts["verdicts"] if row["question"] == protocol.goal_question), None
-    )
-    if answer is None or answer["verdict"] is None:
-        return "the goal was not reached, as trace and state show"
-    if answer["verdict"]:
-        return "the goal was not reached: the judge read success, trace or state do not show it"
-    reason = f": {answer['reason'].rstrip(' .')}" if answer["reason"] else ""
-    return f"the goal was not reached, as the judge reads it{reason}"
-
-
-def _why(facts: Facts, protocol: Protocol) -> str:
-    """Return in one or two sentences why the call has the state and outcome that it has."""
-    decision = facts["decision"]
-    reasons = "; ".join(_reason(code) for code in decision["reasons"] or ())
-    state, causes = decision["state"], _failing(facts, protocol)
-    if state == "excluded":
-        return f"Outside n: {reasons or 'no reason is stated'}."
-    if state == "agent_fault":
-        return f"Failed, in n, because the agent's side broke the call off: {reasons}."
-    if state == "not_evaluated":
-        text = f"Not evaluated, because {reasons or 'something decisive is undetermined'}."
-        if decision["known_fail"]:
-            text += f" It has certainly failed all the same: {'; '.join(causes)}."
-        return text
-    if decision["passed"]:
-        text = "Passed: its goal was reached and no event is of severity "
-        text += f"S{protocol.fail_at} or above."
-    else:
-        text = f"Failed: {'; '.join(causes)}."
-    if decision["borderline"]:
-        text += " Borderline: within the timing uncertainty this would change."
-    return text
-
-
 def _wrap(text: str, *, first: str = "  ", rest: str = "    ") -> list[str]:
     return wrap_columns(escape_terminal(text), WIDTH, first=escape_terminal(first), rest=rest)
 
@@ -300,7 +207,7 @@ def _header(facts: Facts) -> list[str]:
 def _timing(facts: Facts) -> list[str]:
     call, decision = facts["call"], facts["decision"]
     if call["timing_reasons"]:
-        return _wrap("timing not evaluated: " + "; ".join(map(_reason, call["timing_reasons"])))
+        return _wrap("timing not evaluated: " + "; ".join(map(reason_text, call["timing_reasons"])))
     if call["timing_source"] is None:
         return ["  timing not evaluated: there is none"]
     median, p95 = decision["median_latency_ms"], decision["p95_latency_ms"]
@@ -315,6 +222,7 @@ def _timing(facts: Facts) -> list[str]:
     }
     latency = "no latency" if median is None else f"median latency {median:g} ms, p95 {p95} ms"
     lines = _wrap(f"timing {call['timing_source']} · {latency} · {_named(decision, numbers)}")
+    lines += sound_lines(decision)
     if decision["fragile_limits"]:
         lines += _wrap("fragile limits: " + ", ".join(decision["fragile_limits"]))
     return lines
@@ -362,6 +270,7 @@ def _replies(facts: Facts) -> list[str]:
             took = f"{row['latency_ms']} ms"
         elif row["waited_ms"] is not None:
             took = f"waited {row['waited_ms']} ms"
+        took += ", tool" if row["tool_in_wait"] else ""
         events = _events_at(facts, f"replies/{row['utterance']}")
         line = f"{row['utterance']:>4} {_span(row):<22}{row['status']:<13}{took:<16}"
         lines.append(clip_columns(escape_terminal(line + events).rstrip(), WIDTH))
@@ -399,6 +308,8 @@ def _tool_calls(facts: Facts) -> list[str]:
         if row["result"] is not None:
             result = clip_columns(escape_terminal(row["result"]), _ARGUMENT_COLUMNS)
             lines += _wrap(result, first="     -> ", rest="        ")
+        heard = heard_after(facts, row["position"])
+        lines += _wrap(heard, first="     ", rest="     ") if heard else []
     return lines
 
 

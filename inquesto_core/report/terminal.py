@@ -45,6 +45,7 @@ def score_lines(record: Record, decisions: pl.DataFrame | None = None) -> list[s
         _events(record),
         _thresholds(record),
         _variants(record),
+        _conduct(record["diagnostics"]),
         _accounting(record),
         [] if decisions is None else _look_first(record, decisions),
         [f"Signature: {escape_terminal(record['signature']['text'])}"],
@@ -145,6 +146,27 @@ def _variants(record: Record) -> list[str]:
         f"{judge_free['vacuous_n']} of these goals ask for nothing without a judge."
     )
     return wrap_columns(text, WIDTH, rest="  ") + wrap_columns(other, WIDTH, rest="  ")
+
+
+def _conduct(measured: Mapping[str, Any]) -> list[str]:
+    """Return how the agent waits and gives way: outside the score, a line each."""
+    both, tool = measured["latency_ms"], measured["latency_by_tool"]["with_tool"]
+    barge_in = measured["barge_in"]
+    attempt, backchannel = barge_in["attempt"], barge_in["backchannel"]
+    latency = (
+        f"Latency ms: p50 {_milliseconds(both['p50'])}, p95 {_milliseconds(both['p95'])} "
+        f"(n = {both['n']}); with a tool call p50 {_milliseconds(tool['p50'])} (n = {tool['n']})"
+    )
+    floor = (
+        f"Barge-ins yielded to: {attempt['yielded']} of {sum(attempt.values())}, p50 "
+        f"{_milliseconds(barge_in['yield_ms']['p50'])} ms; backchannels: "
+        f"{backchannel['yielded']} of {sum(backchannel.values())}"
+    )
+    return [clip_columns(line, WIDTH) for line in (latency, floor)]
+
+
+def _milliseconds(value: int | None) -> str:
+    return NOTHING if value is None else str(value)
 
 
 def _reasons(counts: Mapping[str, int]) -> str:

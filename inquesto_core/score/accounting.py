@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from inquesto_core.protocol import Population, Protocol
 
 __all__ = [
+    "DUPLICATE_CALL_ID",
     "SLOT",
+    "UNREADABLE_BUNDLE",
     "agent_faults",
     "call_standing",
     "exclusions",
@@ -35,6 +37,13 @@ __all__ = [
 
 #: What makes a call the one that the population expects, within one agent's run.
 SLOT = ("scenario_id", "condition", "group", "trial")
+
+#: Why a call is out of n of which only the name is known: no call.json that can be used.
+UNREADABLE_BUNDLE = "unreadable_bundle"
+DUPLICATE_CALL_ID = "duplicate_call_id"
+
+#: An exclusion was asked for with a reason that the protocol does not have.
+_EXCLUSION_UNKNOWN = "exclusion_unknown"
 
 #: A timing reason that an agent without any sound has by itself.
 _CHANNEL_SILENT = "channel_silent"
@@ -64,13 +73,40 @@ def with_trial(calls: pl.DataFrame, *, population: Population) -> pl.DataFrame:
     return calls.with_columns(pl.col("trial").fill_null(0))
 
 
-def exclusions(calls: pl.DataFrame, *, protocol: Protocol, population: Population) -> pl.DataFrame:
-    """Return ``call_id`` and ``exclusion``: why a call is out of n; empty = it is not.
+def _is_name_only() -> pl.Expr:
+    """Return whether nothing is known of a call but its name."""
+    named = ("scenario_id", "condition", "group")
+    return pl.all_horizontal(pl.col(name).is_null() for name in named)
 
-    The bundle's own reason or why it could not be read; ``lost_session``; ``unknown_scenario``,
-    ``unknown_condition``, ``unknown_group``, ``unknown_trial`` for what the population does not
-    name; ``duplicate_slot`` for every one of several calls of one agent that are otherwise in order
-    and fill the same slot. A call taken out with a reason may thus be recorded again.
+
+def _is_granted(protocol: Protocol) -> pl.Expr:
+    """Return whether the reason of an exclusion is one that takes a call out; null = none given."""
+    granted, unusable = (
+        pl.Series(list(names), dtype=pl.String).implode()
+        for names in (
+            protocol.accounting.excluded_reasons,
+            (UNREADABLE_BUNDLE, DUPLICATE_CALL_ID),
+        )
+    )
+    reason = pl.col("exclusion_reason")
+    return reason.is_in(granted) | (reason.is_in(unusable) & _is_name_only())
+
+
+def exclusions(calls: pl.DataFrame, *, protocol: Protocol, population: Population) -> pl.DataFrame:
+    """Return why each call is out of n, and whether it asked to be without a right to it.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``call_id``; ``exclusion``, a list, empty = it is in n: the bundle's own reason or why it
+        could not be read; ``lost_session``; ``unknown_scenario``, ``unknown_condition``,
+        ``unknown_group``, ``unknown_trial`` for what the population does not name;
+        ``duplicate_slot`` for every one of several calls of one agent that are otherwise in order
+        and fill the same slot. A call taken out with a reason may thus be recorded again.
+        ``unproven_exclusion``: ``exclusion_unknown`` where the bundle's reason is not among the
+        protocol's ``excluded_reasons``. Such a call is neither scored, for it may be a benchmark
+        fault, nor taken out, for then any failed call could be: it stays open, and shows in the
+        bounds until its reason is one that the protocol has.
     """
     calls = with_trial(calls, population=population)
     names = {
@@ -84,8 +120,9 @@ def exclusions(calls: pl.DataFrame, *, protocol: Protocol, population: Populatio
         for what, known in names.items()
     }
     lost = pl.Series(list(protocol.accounting.lost_session_reasons), dtype=pl.String)
+    granted = _is_granted(protocol)
     own = reason_list(
-        pl.col("exclusion_reason"),
+        pl.when(granted).then("exclusion_reason"),
         _when(pl.col("ended_reason").is_in(lost.implode()), "lost_session"),
         *(
             _when(~is_known.fill_null(value=False), f"unknown_{what}")
@@ -93,11 +130,16 @@ def exclusions(calls: pl.DataFrame, *, protocol: Protocol, population: Populatio
         ),
         _when(pl.col("trial").is_null(), "unknown_trial"),
     )
-    table = calls.with_columns(own=own).with_columns(in_order=pl.col("own").list.len() == 0)
+    unproven = _when(~granted, _EXCLUSION_UNKNOWN)
+    table = calls.with_columns(own=own, unproven_exclusion=unproven).with_columns(
+        in_order=(pl.col("own").list.len() == 0) & pl.col("unproven_exclusion").is_null()
+    )
     several = pl.col("in_order").sum().over("agent_fingerprint", *SLOT) > 1
     twice = pl.col("in_order") & several
     duplicate = pl.lit(["duplicate_slot"])
-    return table.select("call_id", exclusion=pl.when(twice).then(duplicate).otherwise("own"))
+    return table.select(
+        "call_id", "unproven_exclusion", exclusion=pl.when(twice).then(duplicate).otherwise("own")
+    )
 
 
 def agent_faults(
@@ -193,10 +235,10 @@ def call_standing(
     Returns
     -------
     polars.DataFrame
-        ``call_id, exclusion, fault``, and lists ``open_state`` (``trace_missing``,
-        ``predicate_undetermined:<kind>``) and ``open_judge`` (``verdict_missing:<question>``,
-        ``verdict_undetermined:<question>``): asked quantities that could decide the goal or an
-        event of severity ``fail_at`` and above.
+        ``call_id, exclusion, fault``, and lists ``open_state`` (``exclusion_unknown``,
+        ``trace_missing``, ``predicate_undetermined:<kind>``) and ``open_judge``
+        (``verdict_missing:<question>``, ``verdict_undetermined:<question>``): asked quantities
+        that could decide the goal or an event of severity ``fail_at`` and above.
     """
     table = facts
     undetermined = predicates.filter(pl.col("value").is_null())
@@ -209,7 +251,11 @@ def call_standing(
         "call_id",
         "exclusion",
         "fault",
-        open_state=reason_list(_when(~pl.col("has_trace"), "trace_missing"), pl.col("unclear")),
+        open_state=reason_list(
+            pl.col("unproven_exclusion"),
+            _when(~pl.col("has_trace"), "trace_missing"),
+            pl.col("unclear"),
+        ),
         open_judge=reason_list(*_open_verdicts(protocol)),
     )
 
@@ -229,7 +275,8 @@ def missing_slots(calls: pl.DataFrame, *, population: Population) -> pl.DataFram
     -------
     polars.DataFrame
         `SLOT` and ``agent_fingerprint``: every agent of `calls` is expected to have every slot.
-        Where there is no call at all, one set of slots of an unknown agent.
+        A call of which only the name is known tells of no further agent. Where no call tells of
+        one, there is one set of slots of an unknown agent.
     """
     slots = pl.DataFrame(
         [
@@ -239,7 +286,8 @@ def missing_slots(calls: pl.DataFrame, *, population: Population) -> pl.DataFram
         schema={**dict.fromkeys(SLOT, pl.String), "trial": pl.Int64},
         orient="row",
     )
-    agents = calls.select("agent_fingerprint").unique().sort("agent_fingerprint")
+    nobody = pl.col("agent_fingerprint").is_null() & _is_name_only()
+    agents = calls.filter(~nobody).select("agent_fingerprint").unique().sort("agent_fingerprint")
     if agents.is_empty():
         agents = pl.DataFrame(
             {"agent_fingerprint": [None]}, schema={"agent_fingerprint": pl.String}

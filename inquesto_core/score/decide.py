@@ -1,8 +1,8 @@
 """Whether each call passes: goal reached and no event of severity ``fail_at`` or above.
 
 Takes what is known of every call and gives the decision table but for its timing columns. It is a
-join and a few column expressions, so that it can be asked again with other timing flags (those at
-moved limits).
+join and a few column expressions; under other timing flags (those at moved limits) only the last of
+them, the pass, is asked again.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from inquesto_core.score.accounting import SLOT, missing_slots, reason_list, wit
 from inquesto_core.score.tables import EVENT_PREFIX, decision_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from inquesto_core.protocol import EventType, Population, Protocol
 
 __all__ = ["decide"]
@@ -37,6 +39,9 @@ DECIDED = (
     "known_fail",
 )
 
+#: What the moves within the timing uncertainty add.
+ENDS = ("borderline", "passed_low", "passed_high")
+
 _AUDIO = "audio"
 _JUDGE = "judge"
 
@@ -52,6 +57,7 @@ def decide(
     protocol: Protocol,
     population: Population,
     judge_free: bool,
+    moved_flags: Sequence[pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
     """Return one row a call, and one for every expected call that is not there.
 
@@ -66,12 +72,16 @@ def decide(
     judge_free : bool
         There is no judge: ``state`` and ``passed`` are those of the judge-free quantities, and
         the judge's columns may be null.
+    moved_flags : sequence of polars.DataFrame, optional
+        Timing flags of the same calls under moves within the timing uncertainty; the same are
+        known, so that no state changes.
 
     Returns
     -------
     polars.DataFrame
-        The columns `DECIDED` and one an event type, in the order of the decision table; sorted by
-        ``call_id``, missing calls last. Every row is in exactly one state, in this order:
+        The columns `DECIDED` and one an event type, in the order of the decision table, and `ENDS`
+        where moves are given; sorted by ``call_id``, missing calls last. Every row is in exactly
+        one state, in this order:
 
         ``excluded`` (out of n), ``agent_fault`` (failed, whatever is undetermined),
         ``not_evaluated`` (a quantity that could decide is undetermined, or the call is missing),
@@ -99,15 +109,19 @@ def decide(
     )
     table = _with_state(table, "open_judge_free" if judge_free else "open_all")
     table = _with_pass(table, failing, judge_free=judge_free)
+    if moved_flags is not None:
+        passed = _pass(failing, judge_free=judge_free)
+        table = _with_ends(table, [_pass_under(table, moved, passed) for moved in moved_flags])
     severities = [
         pl.col(EVENT_PREFIX + event.name).fill_null(value=False).cast(pl.Int64) * event.severity
         for event in protocol.events
     ]
     table = table.with_columns(worst_severity=pl.max_horizontal(severities))
+    wanted = DECIDED if moved_flags is None else (*DECIDED, *ENDS)
     columns = {
         name: dtype
         for name, dtype in decision_schema(names).items()
-        if name in DECIDED or name.startswith(EVENT_PREFIX)
+        if name in wanted or name.startswith(EVENT_PREFIX)
     }
     present = table.select(columns.keys()).cast(columns)  # type: ignore[arg-type]
     missing = _missing_calls(calls, population)
@@ -188,22 +202,57 @@ def _with_state(table: pl.DataFrame, open_reasons: str) -> pl.DataFrame:
     )
 
 
+def _fired(failing: list[EventType]) -> pl.Expr:
+    return _any([EVENT_PREFIX + event.name for event in failing])
+
+
+def _pass_without_judge(failing: list[EventType]) -> pl.Expr:
+    """Return the judge-free pass; null where something it hangs on is open."""
+    settled = pl.col("open_judge_free").list.len() == 0
+    fired = _any(list(_without_judge(failing).values()))
+    return pl.when(settled).then(pl.col("goal_judge_free") & ~fired)
+
+
+def _pass(failing: list[EventType], *, judge_free: bool) -> pl.Expr:
+    """Return whether a call passes; null unless it is scored or the agent's fault."""
+    passes = _pass_without_judge(failing) if judge_free else pl.col("goal") & ~_fired(failing)
+    return (
+        pl.when(pl.col("state") == "agent_fault")
+        .then(statement=False)
+        .when(pl.col("state") == "scored")
+        .then(passes)
+    )
+
+
 def _with_pass(table: pl.DataFrame, failing: list[EventType], *, judge_free: bool) -> pl.DataFrame:
     state = pl.col("state")
-    fired = _any([EVENT_PREFIX + event.name for event in failing])
-    fired_judge_free = _any(list(_without_judge(failing).values()))
-    settled = pl.col("open_judge_free").list.len() == 0
-    passes_judge_free = pl.when(settled).then(pl.col("goal_judge_free") & ~fired_judge_free)
-    passes = passes_judge_free if judge_free else pl.col("goal") & ~fired
-    certain = (~pl.col("goal")).fill_null(value=False) | fired.fill_null(value=False)
     fault = state == "agent_fault"
+    certain = (~pl.col("goal")).fill_null(value=False) | _fired(failing).fill_null(value=False)
     return table.with_columns(
-        passed=pl.when(fault).then(statement=False).when(state == "scored").then(passes),
+        passed=_pass(failing, judge_free=judge_free),
         passed_judge_free=pl.when(fault)
         .then(statement=False)
         .when(state != "excluded")
-        .then(passes_judge_free),
+        .then(_pass_without_judge(failing)),
         known_fail=fault | ((state != "excluded") & certain),
+    )
+
+
+def _pass_under(table: pl.DataFrame, flags: pl.DataFrame, passed: pl.Expr) -> pl.Series:
+    """Return the pass of every row, were its timing flags these."""
+    needed = {"call_id", *passed.meta.root_names()} - (set(flags.columns) - {"call_id"})
+    moved = table.select(sorted(needed)).join(
+        flags, on="call_id", how="left", maintain_order="left"
+    )
+    return moved.select(passed).to_series()
+
+
+def _with_ends(table: pl.DataFrame, passes: list[pl.Series]) -> pl.DataFrame:
+    """Add pass at the bad and at the good end of all moves, and whether they differ."""
+    named = [table["passed"].alias("0"), *(one.alias(str(k)) for k, one in enumerate(passes, 1))]
+    low, high = pl.all_horizontal(pl.all()), pl.any_horizontal(pl.all())
+    return table.hstack(
+        pl.DataFrame(named).select(passed_low=low, passed_high=high, borderline=high != low)
     )
 
 

@@ -18,19 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["decision_table"]
 
 
-def _ends(passes: list[pl.Series], passed: pl.Series) -> pl.DataFrame:
-    """Return pass at the bad and at the good end of all moves, and whether they differ.
-
-    Row for row: every list comes from the same calls in the same order.
-    """
-    named = [passed.alias("0"), *(series.alias(str(k + 1)) for k, series in enumerate(passes))]
-    return pl.DataFrame(named).select(
-        passed_low=pl.all_horizontal(pl.all()),
-        passed_high=pl.any_horizontal(pl.all()),
-        borderline=pl.any_horizontal(pl.all()) != pl.all_horizontal(pl.all()),
-    )
-
-
 def decision_table(
     detection: Detection, *, protocol: Protocol, population: Population, judge_free: bool
 ) -> pl.DataFrame:
@@ -66,25 +53,21 @@ def decision_table(
         population=population,
     )
 
-    def decided(timing_flags: pl.DataFrame) -> pl.DataFrame:
-        return decide(
-            calls,
-            facts=detection.facts,
-            goals=goals,
-            standing=standing,
-            flags=detection.flags,
-            timing_flags=timing_flags,
-            protocol=protocol,
-            population=population,
-            judge_free=judge_free,
-        )
-
-    base = decided(detection.timing_flags)
-    ends = _ends([decided(flags)["passed"] for flags in detection.moved_flags], base["passed"])
+    decided = decide(
+        calls,
+        facts=detection.facts,
+        goals=goals,
+        standing=standing,
+        flags=detection.flags,
+        timing_flags=detection.timing_flags,
+        protocol=protocol,
+        population=population,
+        judge_free=judge_free,
+        moved_flags=detection.moved_flags,
+    )
     schema = decision_schema(tuple(event.name for event in protocol.events))
     return (
-        base.hstack(ends)
-        .join(detection.statistics, on="call_id", how="left", maintain_order="left")
+        decided.join(detection.statistics, on="call_id", how="left", maintain_order="left")
         .with_columns(pl.col("fragile_limits").fill_null(pl.lit([], dtype=pl.List(pl.String))))
         .select(list(schema))
         .cast(schema)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
-"""Timing quantities outside the score: summed over the complete calls, in integers.
+"""Timing quantities outside the score, summed over the complete calls.
 
-They say how an agent waits and interrupts; none of them passes or fails a call.
+They say how an agent waits, interrupts, yields and fills silence; none passes or fails a call.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import polars as pl
 
 from inquesto_core.score.tables import EVENT_PREFIX
 from inquesto_core.score.views import complete_calls
+from inquesto_core.timeline.barge_ins import KINDS, OUTCOMES
+from inquesto_core.timeline.tool_waits import RESULT_OUTCOMES, SPOKE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["nearest_rank", "timing_diagnostics"]
 
 PERCENTILES = (50, 90, 95, 99)
+SHARE_DECIMALS = 3
+#: Who ends a call, in the words of call.json.
+ENDED_BY = ("agent", "caller", "system", "unknown")
 
 _SUMS = {
     "utterances": "n_utterances",
@@ -60,20 +65,17 @@ def nearest_rank(values: NDArray[np.int64], percentiles: Iterable[int]) -> list[
 
 
 def timing_diagnostics(
-    decisions: pl.DataFrame,
-    events: pl.DataFrame,
-    replies: pl.DataFrame,
-    talk_overs: pl.DataFrame,
-    *,
-    protocol: Protocol,
+    decisions: pl.DataFrame, evidence: Mapping[str, pl.DataFrame], *, protocol: Protocol
 ) -> dict[str, Any]:
     """Return the record's ``diagnostics``: counts and percentiles over the complete calls.
 
     Parameters
     ----------
     decisions : decision table
-    events, replies, talk_overs : evidence tables of those names
-        Rows of other calls than the complete ones are left out.
+    evidence : mapping of str to polars.DataFrame
+        Tables calls, replies, talk_overs, barge_ins, silences, tool_results, events. Rows of other
+        calls than the complete ones are left out, and those of the sound of a call whose timing
+        is not evaluated.
 
     Returns
     -------
@@ -84,17 +86,103 @@ def timing_diagnostics(
     """
     complete = complete_calls(decisions)
     ours = complete.select("call_id")
-    replied = replies.join(ours, on="call_id", how="semi").filter(pl.col("status") == "replied")
-    latencies = replied["latency_ms"].drop_nulls().to_numpy()
-    overs = talk_overs.join(ours, on="call_id", how="semi")
-    ranks = zip(PERCENTILES, nearest_rank(latencies, PERCENTILES), strict=True)
+    calls = evidence["calls"]
+    untimed = calls.filter(pl.col("timing_reasons").list.len() > 0).select("call_id")
+    timed = ours.join(untimed, on="call_id", how="anti")
+    heard = {
+        name: evidence[name].join(timed, on="call_id", how="semi")
+        for name in ("replies", "talk_overs", "barge_ins", "silences", "tool_results")
+    }
+    replied = heard["replies"].filter(pl.col("status") == "replied")
     return {
         "calls": complete.height,
         **{name: int(complete[column].sum()) for name, column in _SUMS.items()},
-        "latency_ms": {"n": int(latencies.size), **{f"p{p}": value for p, value in ranks}},
+        "latency_ms": _percentiles(replied["latency_ms"]),
+        "latency_by_tool": _latency_by_tool(replied),
+        "after_tool_result": _after_tool_result(heard["tool_results"]),
         "long_without_slow_turn": _long_without_slow_turn(complete, protocol),
-        "talk_over": _talk_over(overs),
-        "occurrences": _tally(events.join(ours, on="call_id", how="semi")["type"]),
+        "talk_over": _talk_over(heard["talk_overs"]),
+        "barge_in": _barge_in(heard["barge_ins"]),
+        "silence": _silence(heard["silences"], calls, protocol),
+        "talk": _talk(complete),
+        "occurrences": _tally(evidence["events"].join(ours, on="call_id", how="semi")["type"]),
+    }
+
+
+def _percentiles(values: pl.Series) -> dict[str, int | None]:
+    """Return how many values there are, and their percentiles."""
+    known = values.drop_nulls().to_numpy()
+    ranks = zip(PERCENTILES, nearest_rank(known, PERCENTILES), strict=True)
+    return {"n": int(known.size), **{f"p{p}": value for p, value in ranks}}
+
+
+def _counts(values: pl.Series, names: tuple[str, ...]) -> dict[str, int]:
+    found = dict(values.drop_nulls().value_counts().rows())
+    return {name: found.get(name, 0) for name in names}
+
+
+def _latency_by_tool(replied: pl.DataFrame) -> dict[str, Any]:
+    tool = pl.col("tool_in_wait")
+    return {
+        "with_tool": _percentiles(replied.filter(tool)["latency_ms"]),
+        "without_tool": _percentiles(replied.filter(~tool)["latency_ms"]),
+        "unknown_n": replied.filter(tool.is_null()).height,
+    }
+
+
+def _after_tool_result(results: pl.DataFrame) -> dict[str, Any]:
+    others = tuple(name for name in RESULT_OUTCOMES if name != RESULT_OUTCOMES[SPOKE])
+    return {
+        "first_sound_ms": _percentiles(results["first_sound_ms"]),
+        **_counts(results["outcome"], others),
+    }
+
+
+def _barge_in(barge_ins: pl.DataFrame) -> dict[str, Any]:
+    """Return yield or keep by what the caller did, and how long real attempts took to be heard."""
+    told = tuple(name for name in OUTCOMES if name is not None)
+    of_kind = {kind: barge_ins.filter(pl.col("kind") == kind) for kind in KINDS}
+    return {
+        "n": barge_ins.height,
+        **{kind: _counts(rows["outcome"], told) for kind, rows in of_kind.items()},
+        "untold": barge_ins["outcome"].null_count(),
+        "yield_ms": _percentiles(of_kind["attempt"]["yield_ms"]),
+    }
+
+
+def _silence(silences: pl.DataFrame, calls: pl.DataFrame, protocol: Protocol) -> dict[str, Any]:
+    """Return how long silences end; those in which a tool call ran are the agent's, and apart."""
+    working = pl.col("tool_inside").fill_null(value=False)
+    quiet = silences.filter(~working)
+    ended = quiet.join(calls.select("call_id", "ended_by"), on="call_id", how="left").select(
+        pl.when(pl.col("outcome") == "agent_hung_up")
+        .then(pl.lit("agent"))
+        .when(pl.col("outcome") == "call_ended")
+        .then(pl.col("ended_by").fill_null("unknown"))
+        .alias("by")
+    )
+    spoke = {
+        name: quiet.filter(pl.col("outcome") == name)["value_ms"]
+        for name in ("agent_spoke", "caller_spoke")
+    }
+    return {
+        "above_ms": int(protocol.event("slow_turn").parameters["latency_ms"]),
+        "reprompt_ms": _percentiles(spoke["agent_spoke"]),
+        "caller_spoke_ms": _percentiles(spoke["caller_spoke"]),
+        "ended_by": _counts(ended["by"], ENDED_BY),
+        "with_tool": silences.filter(working).height,
+    }
+
+
+def _talk(complete: pl.DataFrame) -> dict[str, Any]:
+    """Return the sound of both sides, and the agent's share of what either said."""
+    caller, agent = (int(complete[f"{side}_voiced_ms"].sum()) for side in ("caller", "agent"))
+    both = caller + agent
+    return {
+        "caller_ms": caller,
+        "agent_ms": agent,
+        "overlap_ms": int(complete["overlap_ms"].sum()),
+        "agent_share": round(agent / both, SHARE_DECIMALS) if both else None,
     }
 
 

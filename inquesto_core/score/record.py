@@ -70,9 +70,7 @@ class AgentIdentity:
 
 def build_record(
     decisions: pl.DataFrame,
-    events: pl.DataFrame,
-    replies: pl.DataFrame,
-    talk_overs: pl.DataFrame,
+    evidence: Mapping[str, pl.DataFrame],
     *,
     protocol: Protocol,
     population: Population,
@@ -91,7 +89,9 @@ def build_record(
     Parameters
     ----------
     decisions : decision table of one agent
-    events, replies, talk_overs : evidence tables of those names
+    evidence : mapping of str to polars.DataFrame
+        The agent's evidence tables calls, replies, talk_overs, barge_ins, silences,
+        tool_results, events.
     default_population_digest : str
         Digest of the population that the plain citation line is reserved for. A name is no proof:
         a population is the default one by its content.
@@ -104,7 +104,7 @@ def build_record(
     evaluated_at : str or None
         ``YYYY-MM-DD``.
     """
-    table = decisions
+    table, events = decisions, evidence["events"]
     if judge.kind == "none":
         table = judge_free_decisions(decisions, events, protocol=protocol)
     is_default = population.digest == default_population_digest
@@ -154,7 +154,7 @@ def build_record(
         "accounting": _accounting(table, protocol, population, call_key),
         "bounds": bounds,
         "timing_uncertainty": timing_uncertainty(table, protocol=protocol),
-        "diagnostics": timing_diagnostics(table, events, replies, talk_overs, protocol=protocol),
+        "diagnostics": timing_diagnostics(table, evidence, protocol=protocol),
         "provenance": dict(provenance),
         "signature": {"text": format_signature(parts)},
     }

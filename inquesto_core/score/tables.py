@@ -46,6 +46,11 @@ DECISIONS: dict[str, pl.DataType | type[pl.DataType]] = {
     "n_dropped_sounds": pl.Int64,  # clicks and coughs below min_voiced_ms
     "longest_unanswered_ms": pl.Int64,
     "longest_dead_air_ms": pl.Int64,
+    "n_barge_in": pl.Int64,  # caller utterances that begin while the agent is speaking
+    "n_barge_in_kept": pl.Int64,  # of these, real attempts that the agent spoke on over
+    "caller_voiced_ms": pl.Int64,
+    "agent_voiced_ms": pl.Int64,
+    "overlap_ms": pl.Int64,  # both sounding
 }
 
 

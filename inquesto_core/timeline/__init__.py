@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from inquesto_core.timeline.limits import STRUCTURE, VALUES, Limits, protocol_limits
-from inquesto_core.timeline.measure import (
-    CallAxis,
-    Timeline,
-    call_axis,
-    measure_timeline,
-    timeline_tables,
-)
+from inquesto_core.timeline.measure import CallAxis, Timeline, call_axis, measure_timeline
+from inquesto_core.timeline.tables import diagnostic_tables, timeline_tables
+from inquesto_core.timeline.talk import measure_talk
 
 __all__ = [
     "STRUCTURE",
@@ -18,6 +14,8 @@ __all__ = [
     "Limits",
     "Timeline",
     "call_axis",
+    "diagnostic_tables",
+    "measure_talk",
     "measure_timeline",
     "protocol_limits",
     "timeline_tables",

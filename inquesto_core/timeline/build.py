@@ -32,8 +32,8 @@ class Floor:
     ----------
     window_from, window_to : int64 array of shape (calls,), axis ms
         The scored window of each call.
-    caller_ipus : Spans
-        Those of kept utterances.
+    caller_ipus, agent_ipus : Spans
+        Those of kept utterances and of kept groups.
     groups, turns, utterances : Spans
         Kept agent groups, agent turns, kept caller utterances.
     dropped : int64 array of shape (calls,)
@@ -43,6 +43,7 @@ class Floor:
     window_from: Int
     window_to: Int
     caller_ipus: Spans
+    agent_ipus: Spans
     groups: Spans
     turns: Spans
     utterances: Spans
@@ -64,10 +65,11 @@ def _ipus(segments: Spans, limits: Limits) -> Spans:
     return replace(joined, voiced=joined.end - joined.start)
 
 
-def _agent_groups(ipus: Spans, limits: Limits) -> tuple[Spans, Spans]:
-    groups, _ = join(ipus, _pauses(ipus) <= _of(limits.agent_pause_join_ms, ipus))
+def _agent_groups(ipus: Spans, limits: Limits) -> tuple[Spans, Spans, Spans]:
+    """Return the kept groups, the dropped ones, and the IPUs of the kept."""
+    groups, owner = join(ipus, _pauses(ipus) <= _of(limits.agent_pause_join_ms, ipus))
     heard = groups.voiced >= limits.min_voiced_ms[groups.call]
-    return groups.where(heard), groups.where(~heard)
+    return groups.where(heard), groups.where(~heard), ipus.where(heard[owner])
 
 
 def _had_its_say(groups: Spans, pause_from: Int, pause_to: Int) -> Bool:
@@ -111,7 +113,7 @@ def build_floor(
     """
     caller_all = _ipus(clip(caller, window_from, window_to), limits)
     agent_all = _ipus(clip(agent, window_from, window_to), limits)
-    groups, faint_groups = _agent_groups(agent_all, limits)
+    groups, faint_groups, agent_ipus = _agent_groups(agent_all, limits)
     utterances, faint_utterances, caller_ipus = _utterances(caller_all, groups, limits)
     calls = len(window_from)
     dropped = np.bincount(faint_groups.call, minlength=calls) + np.bincount(
@@ -121,6 +123,7 @@ def build_floor(
         window_from=window_from,
         window_to=window_to,
         caller_ipus=caller_ipus,
+        agent_ipus=agent_ipus,
         groups=groups,
         turns=_turns(groups, caller_ipus),
         utterances=utterances,

@@ -1,4 +1,4 @@
-"""The timeline of every call from the evidence tables, and back into tables."""
+"""The timeline of every call from the evidence tables."""
 
 from __future__ import annotations
 
@@ -8,19 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from inquesto_core.evidence import TABLES
-from inquesto_core.timeline.axis import FAR, Spans, axis_span, unite
+from inquesto_core.timeline.axis import Spans, axis_span, unite
 from inquesto_core.timeline.build import Floor, build_floor
-from inquesto_core.timeline.replies import (
-    CENSORED,
-    NO_REPLY,
-    REPLIED,
-    STATUSES,
-    Replies,
-    TalkOvers,
-    find_replies,
-    find_talk_overs,
-)
+from inquesto_core.timeline.replies import Replies, TalkOvers, find_replies, find_talk_overs
+from inquesto_core.timeline.tool_waits import ToolAxis, tool_axis
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +20,7 @@ if TYPE_CHECKING:
 
     Int = NDArray[np.int64]
 
-__all__ = ["CallAxis", "Timeline", "call_axis", "measure_timeline", "timeline_tables"]
+__all__ = ["CallAxis", "Timeline", "call_axis", "measure_timeline"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +36,8 @@ class CallAxis:
     caller, agent : Spans
     window_from, window_to, end_call : int64 arrays, axis ms
         Windows of shape (calls,); starts of end-of-call and transfer tools, sorted.
+    tools : ToolAxis
+        Every other tool call.
     """
 
     call_ids: pl.Series
@@ -54,6 +47,7 @@ class CallAxis:
     window_from: Int
     window_to: Int
     end_call: Int
+    tools: ToolAxis
 
     def __len__(self) -> int:
         """Return the number of calls."""
@@ -102,23 +96,32 @@ def call_axis(
     timed = calls.filter(pl.col("window_to_ms").is_not_null()).sort("call_id")
     index = timed.select("call_id", call=pl.int_range(pl.len(), dtype=pl.Int64))
     spoken = segments.filter(pl.col("rejected").is_null()).join(index, on="call_id")
-    ends = tool_calls.filter(
-        pl.col("name").is_in(list(end_tools)) & pl.col("start_ms").is_not_null()
-    ).join(index, on="call_id")
+    ends_call = pl.col("name").is_in(list(end_tools))
+    ends = tool_calls.filter(ends_call & pl.col("start_ms").is_not_null()).join(index, on="call_id")
+    tools = tool_calls.filter(~ends_call).join(index, on="call_id")
     last = max(
         _column(timed, "window_to_ms").max(initial=0),
         _column(spoken, "end_ms").max(initial=0),
         _column(ends, "start_ms").max(initial=0),
     )
     base = np.arange(timed.height, dtype=np.int64) * axis_span(int(last), reach_ms)
+    window_from = base + _column(timed, "window_from_ms")
+    window_to = base + _column(timed, "window_to_ms")
     return CallAxis(
         call_ids=timed["call_id"],
         base=base,
         caller=_side(spoken, "caller", base),
         agent=_side(spoken, "agent", base),
-        window_from=base + _column(timed, "window_from_ms"),
-        window_to=base + _column(timed, "window_to_ms"),
+        window_from=window_from,
+        window_to=window_to,
         end_call=np.sort(base[_column(ends, "call")] + _column(ends, "start_ms")),
+        tools=tool_axis(
+            timed.join(index, on="call_id", maintain_order="left"),
+            tools,
+            base=base,
+            window_from=window_from,
+            window_to=window_to,
+        ),
     )
 
 
@@ -137,70 +140,3 @@ def measure_timeline(axis: CallAxis, limits: Limits) -> Timeline:
         talk_overs=find_talk_overs(floor, limits),
         replies=find_replies(floor, limits, end_call=axis.end_call),
     )
-
-
-def _positions(call: Int) -> Int:
-    """Return each row's place among its call's rows (rows are sorted by call)."""
-    if len(call) == 0:
-        return call
-    first = np.flatnonzero(np.concatenate([[True], call[1:] != call[:-1]]))
-    return np.arange(len(call)) - np.repeat(first, np.diff(np.append(first, len(call))))
-
-
-def _frame(name: str, ids: pl.Series, call: Int, columns: dict[str, object]) -> pl.DataFrame:
-    data = {"call_id": ids.gather(call), **columns}
-    return pl.DataFrame(data, schema=TABLES[name])
-
-
-def _span_table(name: str, axis: CallAxis, spans: Spans) -> pl.DataFrame:
-    base = axis.base[spans.call]
-    columns: dict[str, object] = {
-        "position": _positions(spans.call),
-        "start_ms": spans.start - base,
-        "end_ms": spans.end - base,
-        "voiced_ms": spans.voiced,
-    }
-    return _frame(name, axis.call_ids, spans.call, columns)
-
-
-def _known(values: Int, mask: NDArray[np.bool_]) -> pl.Series:
-    return pl.Series(values, dtype=pl.Int64).zip_with(
-        pl.Series(mask), pl.Series([None], dtype=pl.Int64).new_from_index(0, len(values))
-    )
-
-
-def timeline_tables(timeline: Timeline) -> dict[str, pl.DataFrame]:
-    """Return ``utterances``, ``turns``, ``replies`` and ``talk_overs`` of a timeline."""
-    axis, floor = timeline.axis, timeline.floor
-    said, turns, found = floor.utterances, floor.turns, timeline.talk_overs
-    base = axis.base[said.call]
-    status, value = timeline.replies.status, timeline.replies.value_ms
-    waited = (status == NO_REPLY) | (status == CENSORED)
-    clock = timeline.replies.clock
-    replies: dict[str, object] = {
-        "utterance": _positions(said.call),
-        "start_ms": said.start - base,
-        "end_ms": said.end - base,
-        "status": pl.Series(list(STATUSES), dtype=pl.String).gather(status.astype(np.int64)),
-        "clock_ms": _known(clock - base, clock != FAR),
-        "latency_ms": _known(value, status == REPLIED),
-        "waited_ms": _known(value, waited),
-    }
-    call = turns.call[found.turn]
-    talk_overs: dict[str, object] = {
-        "turn": _positions(turns.call)[found.turn],
-        "utterance": _positions(said.call)[found.utterance],
-        "at_ms": turns.start[found.turn] - axis.base[call],
-        "caller_end_ms": said.end[found.utterance] - axis.base[call],
-        "value_ms": found.value_ms,
-        "kind": pl.Series(["over_speech", "cut_in"]).gather(found.cut_in.astype(np.int64)),
-        "short": found.short,
-        "simultaneous": found.simultaneous,
-        "counted": found.counted,
-    }
-    return {
-        "utterances": _span_table("utterances", axis, said),
-        "turns": _span_table("turns", axis, turns),
-        "replies": _frame("replies", axis.call_ids, said.call, replies),
-        "talk_overs": _frame("talk_overs", axis.call_ids, call, talk_overs),
-    }

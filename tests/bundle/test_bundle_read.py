@@ -355,7 +355,7 @@ def test_the_state_is_kept_as_it_is(write_bundle):
 
 
 def test_every_sample_bundle_is_read_without_a_problem(project):
-    folders = sorted((project / "sample_records").glob("*/call.json"))
+    folders = sorted((project / "sample_records").glob("*/*/call.json"))
     if not folders:
         pytest.skip("sample_records/ holds no bundle yet")
     for file in folders:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import shutil
 
+import polars as pl
 import pytest
 
 from inquesto_core import cli
@@ -16,47 +19,104 @@ def run(capsys, *arguments):
     return exit_.value.code, printed.out, printed.err
 
 
-def test_score_prints_the_citation_first_and_explain_says_why(capsys, project, tmp_path):
-    out = tmp_path / "RUN"
-    code, printed, _ = run(
-        capsys, "score", project / "sample_records", "--out", out, "--workers", "1"
-    )
-    assert code == 0
-    assert printed.startswith("Inquesto v0.1/sample-0.1 [draft] [judge: recorded labels] = 50.0%")
-    code, printed, _ = run(capsys, "explain", out, "03-slow-and-unanswered")
+@pytest.fixture(scope="module")
+def first_run(project):
+    """Return the module that runs the README's first command."""
+    spec = importlib.util.spec_from_file_location("first_run", project / "docs" / "first_run.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def sample_run(first_run, tmp_path_factory):
+    """Return what the README's first command prints, and the run that it writes."""
+    out = tmp_path_factory.mktemp("samples") / "RUN"
+    return first_run.run_first_command(out), out
+
+
+@pytest.fixture
+def few(project, tmp_path):
+    """Return a folder with two of the sample calls and their population."""
+    folder = tmp_path / "calls"
+    folder.mkdir()
+    samples = project / "sample_records"
+    shutil.copy(samples / "population.json", folder)
+    for path in sorted(samples.rglob("*-clean/call.json"))[:2]:
+        shutil.copytree(path.parent, folder / path.parent.name)
+    return folder
+
+
+def test_the_readme_shows_what_its_first_command_prints(first_run, sample_run):
+    """If it does not any more: `python docs/first_run.py` writes the block anew."""
+    printed, _ = sample_run
+    assert first_run.readme_block() == first_run.shown(printed)
+
+
+def test_score_prints_the_citation_of_every_agent_after_an_empty_line(sample_run):
+    printed, out = sample_run
+    assert printed.startswith("Inquesto v0.1/sample-0.1 [draft] [judge: recorded labels]")
+    records = sorted((out / "records").glob("*.json")) or [out / "record.json"]
+    citations = [line for line in printed.splitlines() if line.startswith("Inquesto v0.1/")]
+    assert sorted(citations) == sorted(json.loads(r.read_bytes())["citation"] for r in records)
+    assert printed.count("\n\nInquesto v0.1/") == len(records) - 1
+
+
+def test_explain_says_why_and_an_unknown_call_is_refused_with_those_close(capsys, sample_run):
+    _, out = sample_run
+    decisions = pl.read_parquet(out / "calls.parquet")
+    slow = decisions.filter("event_slow_turn").sort("call_id")["call_id"][0]
+    code, printed, _ = run(capsys, "explain", out, slow)
     assert code == 0
     assert "slow_turn" in printed
     assert max(len(line) for line in printed.splitlines()) <= 80
-    code, printed, _ = run(capsys, "explain", out, "03-slow-and-unanswered", "--json")
+    code, printed, _ = run(capsys, "explain", out, slow, "--json")
     assert json.loads(printed)["decision"]["passed"] is False
-    code, _, err = run(capsys, "explain", out, "03-slow")
+    code, _, err = run(capsys, "explain", out, slow[:-2])
     assert code == 2
-    assert "03-slow-and-unanswered" in err
+    assert slow in err
 
 
-def test_json_alone_stands_on_standard_output(capsys, project, tmp_path):
-    code, printed, err = run(
-        capsys,
-        "score",
-        project / "sample_records",
-        "--out",
-        tmp_path / "RUN",
-        "--workers",
-        "1",
-        "--json",
-    )
+def test_a_run_under_a_protocol_of_ones_own_is_explained_with_its_folder(
+    capsys, few, project, tmp_path
+):
+    folder = tmp_path / "ours"
+    shutil.copytree(project / "protocols" / "inquesto-0.1", folder)
+    value = json.loads((folder / "protocol.json").read_bytes())
+    value["protocol"] = "ours-1"
+    (folder / "protocol.json").write_text(json.dumps(value))
+    out = tmp_path / "RUN"
+    code, _, _ = run(capsys, "score", few, "--out", out, "--protocol", folder, "--workers", "1")
+    assert code == 4  # the sample population has more calls than these
+    (call_id, _) = sorted(path.parent.name for path in few.glob("*/call.json"))
+    code, printed, err = run(capsys, "explain", out, call_id)
+    assert (code, printed) == (2, "")
+    assert "--protocol" in err and "run_protocol_unknown" in err
+    code, printed, _ = run(capsys, "explain", out, call_id, "--protocol", folder)
     assert code == 0
-    assert json.loads(printed)["n"] == 12
+    assert call_id in printed
+    code, _, err = run(capsys, "explain", out, call_id, "--protocol", "inquesto-0.1")
+    assert code == 2
+    assert "run_protocol_differs" in err
+
+
+def test_json_alone_stands_on_standard_output(capsys, few, tmp_path):
+    code, printed, err = run(
+        capsys, "score", few, "--out", tmp_path / "RUN", "--workers", "1", "--json"
+    )
+    assert code == 4
+    assert json.loads(printed)["n"] == 2
     assert "Inquesto v0.1" in err
 
 
-def test_validate_counts_and_names_the_problems(capsys, project, tmp_path):
-    code, printed, _ = run(capsys, "validate", project / "sample_records")
-    assert (code, printed) == (0, "12 bundles: 0 errors, 0 warnings\n")
+def test_validate_counts_and_names_the_problems(capsys, few, tmp_path):
+    code, printed, _ = run(capsys, "validate", few)
+    assert (code, printed) == (0, "2 bundles: 0 errors, 0 warnings\n")
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "call.json").write_text("{\x1b[31m")
-    code, printed, _ = run(capsys, "validate", tmp_path)
+    code, printed, _ = run(capsys, "validate", tmp_path / "bad")
     assert code == 3
+    assert "line 1 column 2 (byte 1)" in printed
     assert "\x1b" not in printed
 
 
@@ -69,15 +129,26 @@ def test_validate_counts_and_names_the_problems(capsys, project, tmp_path):
         (("protocol", "show", "inquesto-9"), 2),
         (("score",), 2),
         (("nonsense",), 2),
+        (("--help",), 0),
+        (("score", "--help"), 0),
+        (("--version",), 0),
     ],
+    ids=str,
 )
 def test_exit_codes(capsys, arguments, code):
     assert run(capsys, *arguments)[0] == code
 
 
-def test_the_judge_that_is_not_there_is_exit_4(capsys, project, tmp_path):
-    code, _, err = run(
-        capsys, "score", project / "sample_records", "--out", tmp_path / "RUN", "--judge", "pinned"
-    )
+@pytest.mark.parametrize("judge", ["pinned", "gguf:model.gguf"])
+def test_the_judge_that_is_not_there_is_exit_4(capsys, few, tmp_path, judge):
+    code, _, err = run(capsys, "score", few, "--out", tmp_path / "RUN", "--judge", judge)
     assert code == 4
     assert "judge_not_available" in err
+
+
+def test_without_verdicts_the_hint_names_what_this_version_can_do(capsys, few, tmp_path):
+    for path in few.glob("*/verdicts.json"):
+        path.unlink()
+    _, _, err = run(capsys, "score", few, "--out", tmp_path / "RUN", "--workers", "1")
+    assert "scored judge-free; a verdicts.json in each lets --judge recorded score them" in err
+    assert "pinned" not in err

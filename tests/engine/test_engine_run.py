@@ -14,6 +14,8 @@ import soundfile
 from inquesto_core import engine
 from inquesto_core.errors import BundleError, StoreError
 
+FIRST, SECOND = "hasty-001-dup_charge-clean", "hasty-003-dup_charge-telephone"
+
 
 def record_bytes(sources, out, **options):
     engine.score(sources, out=out, **options)
@@ -21,19 +23,19 @@ def record_bytes(sources, out, **options):
 
 
 @pytest.fixture(scope="module")
-def golden(project, tmp_path_factory):
+def golden(twelve_calls, tmp_path_factory):
     out = tmp_path_factory.mktemp("golden") / "RUN"
-    return engine.score([project / "sample_records"], out=out), out
+    return engine.score([twelve_calls], out=out), out
 
 
-def test_the_sample_calls_are_scored_as_their_scripts_say(golden, project):
+def test_the_sample_calls_are_scored_as_their_scripts_say(golden, twelve_calls):
     result, _ = golden
     assert result.is_complete
     assert not result.has_bad_input
     (record,) = result.records.values()
     assert record["n"] == 12
     decisions = {row["call_id"]: row for row in result.decisions.rows(named=True)}
-    for path in sorted((project / "sample_records").glob("*/truth.json")):
+    for path in sorted(twelve_calls.glob("*/truth.json")):
         truth = json.loads(path.read_bytes())
         row = decisions[path.parent.name]
         found = {
@@ -45,17 +47,15 @@ def test_the_sample_calls_are_scored_as_their_scripts_say(golden, project):
         assert row["passed"] == truth["pass"], path.parent.name
 
 
-def test_the_order_of_inputs_and_the_workers_change_no_byte(golden, project, tmp_path):
+def test_the_order_of_inputs_and_the_workers_change_no_byte(golden, twelve_calls, tmp_path):
     _, out = golden
-    folders = sorted(
-        (path.parent for path in (project / "sample_records").glob("*/call.json")), reverse=True
-    )
-    population = project / "sample_records" / "population.json"
+    folders = sorted((path.parent for path in twelve_calls.glob("*/call.json")), reverse=True)
+    population = twelve_calls / "population.json"
     again = record_bytes(folders, tmp_path / "RUN", population=population, workers=2)
     assert again == (out / "record.json").read_bytes()
 
 
-def test_an_interrupted_run_goes_on_and_gives_the_same_bytes(golden, project, tmp_path):
+def test_an_interrupted_run_goes_on_and_gives_the_same_bytes(golden, twelve_calls, tmp_path):
     _, out = golden
     seen = []
 
@@ -65,20 +65,20 @@ def test_an_interrupted_run_goes_on_and_gives_the_same_bytes(golden, project, tm
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        engine.score([project / "sample_records"], out=tmp_path / "RUN", progress=stop)
+        engine.score([twelve_calls], out=tmp_path / "RUN", progress=stop)
     assert len(list((tmp_path / "RUN" / "unfinished").iterdir())) == 5
-    again = record_bytes([project / "sample_records"], tmp_path / "RUN")
+    again = record_bytes([twelve_calls], tmp_path / "RUN")
     assert again == (out / "record.json").read_bytes()
     assert not (tmp_path / "RUN" / "unfinished").exists()
 
 
-def test_an_archive_of_the_calls_scores_like_the_folder(golden, project, tmp_path):
+def test_an_archive_of_the_calls_scores_like_the_folder(golden, twelve_calls, tmp_path):
     result, _ = golden
     archive = tmp_path / "sample_records.zip"
     with zipfile.ZipFile(archive, "w") as target:
-        for path in sorted((project / "sample_records").rglob("*")):
+        for path in sorted(twelve_calls.rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
-                target.write(path, path.relative_to(project))
+                target.write(path, path.relative_to(twelve_calls.parent))
     other = engine.score([archive], out=tmp_path / "RUN")
     assert other.decisions.equals(result.decisions)
 
@@ -91,19 +91,22 @@ def test_a_stored_run_reads_back_as_it_was(golden):
     assert out.stat().st_mode & 0o077 == 0
 
 
-def test_the_record_holds_no_call_id_and_no_transcript(golden, project):
+def test_the_record_holds_no_call_id_and_no_transcript(golden, twelve_calls):
     _, out = golden
     text = (out / "record.json").read_text()
-    for path in (project / "sample_records").glob("*/transcript.json"):
+    for path in twelve_calls.glob("*/transcript.json"):
         assert path.parent.name not in text
         assert all(turn["text"] not in text for turn in json.loads(path.read_bytes())["turns"])
 
 
-def broken(project, tmp_path, change):
+def broken(twelve_calls, tmp_path, change):
     folder = tmp_path / "calls"
-    shutil.copytree(project / "sample_records", folder)
-    first = folder / "01-refund-done"
-    rewrite("call.json", lambda call: call["audio"][0].pop("sha256", None))(first)
+    shutil.copytree(twelve_calls, folder)
+    first = folder / FIRST
+    samples, rate = soundfile.read(first / "audio.ogg")
+    (first / "audio.ogg").unlink()
+    soundfile.write(first / "audio.flac", samples, rate)
+    rewrite("call.json", lambda c: c["audio"][0].update(file="audio.flac", sha256=None))(first)
     change(first)
     return engine.score([folder], out=tmp_path / "RUN")
 
@@ -177,15 +180,15 @@ BAD = {
 
 @pytest.mark.parametrize(("change", "code", "state"), BAD.values(), ids=BAD.keys())
 def test_bad_input_is_told_in_one_line_and_the_other_calls_are_scored(
-    project, tmp_path, change, code, state
+    twelve_calls, tmp_path, change, code, state
 ):
-    result = broken(project, tmp_path, change)
+    result = broken(twelve_calls, tmp_path, change)
     states = dict(result.decisions.select("call_id", "state").drop_nulls("call_id").rows())
-    assert states.pop("01-refund-done") == state
+    assert states.pop(FIRST) == state
     assert set(states.values()) == {"scored"}
     assert len(states) == 11
     told = result.tables["problems"]
-    reasons = result.decisions.filter(pl.col("call_id") == "01-refund-done")["reasons"][0].to_list()
+    reasons = result.decisions.filter(pl.col("call_id") == FIRST)["reasons"][0].to_list()
     assert code is None or code in told["code"].to_list() or code in reasons
     assert all("\n" not in message for message in told["message"])
     (record,) = result.records.values()
@@ -193,9 +196,11 @@ def test_bad_input_is_told_in_one_line_and_the_other_calls_are_scored(
     assert "Inquesto v0.1/sample-0.1 [draft] [judge: recorded labels]" in record["citation"]
 
 
-def test_a_call_json_that_leaves_its_bundle_is_refused_alone(project, tmp_path):
+def test_a_call_json_that_leaves_its_bundle_is_refused_alone(twelve_calls, tmp_path):
     result = broken(
-        project, tmp_path, rewrite("call.json", lambda c: c["audio"][0].update(file="../x.flac"))
+        twelve_calls,
+        tmp_path,
+        rewrite("call.json", lambda c: c["audio"][0].update(file="../x.flac")),
     )
     assert result.has_bad_input
     assert result.tables["problems"]["code"].to_list() == ["path_outside_bundle"]
@@ -203,11 +208,11 @@ def test_a_call_json_that_leaves_its_bundle_is_refused_alone(project, tmp_path):
     assert states == [("excluded", 1), ("not_evaluated", 1), ("scored", 11)]
 
 
-def test_different_bundles_of_one_call_id_are_none_of_them_scored(project, tmp_path):
+def test_different_bundles_of_one_call_id_are_none_of_them_scored(twelve_calls, tmp_path):
     result = broken(
-        project, tmp_path, rewrite("call.json", lambda c: c.update(call_id="02-card-by-telephone"))
+        twelve_calls, tmp_path, rewrite("call.json", lambda c: c.update(call_id=SECOND))
     )
-    row = result.decisions.filter(pl.col("call_id") == "02-card-by-telephone").row(0, named=True)
+    row = result.decisions.filter(pl.col("call_id") == SECOND).row(0, named=True)
     assert row["state"] == "excluded"
     assert "duplicate_call_id" in row["reasons"]
 
@@ -218,15 +223,15 @@ def test_no_bundle_at_all_is_an_error(tmp_path):
         engine.score([tmp_path / "empty"], out=tmp_path / "RUN")
 
 
-def test_a_folder_with_other_files_is_not_written_into(project, tmp_path):
+def test_a_folder_with_other_files_is_not_written_into(twelve_calls, tmp_path):
     (tmp_path / "RUN").mkdir()
     (tmp_path / "RUN" / "thesis.txt").write_text("mine")
     with pytest.raises(StoreError, match="out_not_empty"):
-        engine.score([project / "sample_records"], out=tmp_path / "RUN")
+        engine.score([twelve_calls], out=tmp_path / "RUN")
 
 
-def test_without_verdicts_the_judge_free_variant_is_scored_and_says_so(project, tmp_path):
-    result = broken(project, tmp_path, lambda folder: (folder / "verdicts.json").unlink())
+def test_without_verdicts_the_judge_free_variant_is_scored_and_says_so(twelve_calls, tmp_path):
+    result = broken(twelve_calls, tmp_path, lambda folder: (folder / "verdicts.json").unlink())
     (record,) = result.records.values()
     assert "[judge-free]" in record["citation"]
     assert record["n"] == 12

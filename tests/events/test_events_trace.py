@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from decide_loop import Case, Tool, decide_all, good, small_population, with_parameter
 
-from inquesto_core.events.trace import FACTS, negative_result, occurrences, trace_facts
+from inquesto_core.events.trace import FACTS, negative_result, trace_facts
 from inquesto_core.evidence.tables import TABLES, empty_table
 from inquesto_core.protocol import load_protocol
 
@@ -170,10 +170,3 @@ def test_every_unverified_change_is_an_occurrence_and_the_first_is_counted():
         "tool_calls/2": (None, False),
     }
     assert {(row["severity"], row["source"]) for row in rows} == {(5, "trace")}
-
-
-def test_occurrences_have_the_columns_of_the_events_table():
-    found = occurrences(pl.DataFrame({"call_id": ["b", "a", "b"]}), PROTOCOL.event("verbose"))
-    assert dict(found.schema) == TABLES["events"]
-    assert found["call_id"].to_list() == ["a", "b", "b"]
-    assert found["counted"].sum() == 2

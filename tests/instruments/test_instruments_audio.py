@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ from synth import BASE, bundle_of, onset_ms, pcm16, side, stereo, wav_bytes, wri
 from inquesto_core.bundle import AudioFile
 from inquesto_core.errors import Problem
 from inquesto_core.instruments.audio import decode_call
-from inquesto_core.instruments.media_limits import MediaLimits
+from inquesto_core.instruments.extract import media_limits
+from inquesto_core.protocol import load_protocol
 
-LIMITS = MediaLimits()
+LIMITS = media_limits(load_protocol("inquesto-0.1"))
 STEREO = AudioFile(file="call.wav", caller=0, agent=1)
 
 
@@ -606,7 +608,7 @@ def test_two_copies_of_a_mono_call_carry_no_timing(tmp_path):
 @pytest.mark.parametrize(("limit", "codes_"), [(11_000, ["audio_too_long"]), (11_001, [])])
 def test_a_recording_as_long_as_the_limit_is_refused_by_its_header(tmp_path, limit, codes_):
     write_sound(tmp_path / "call.wav", stereo())
-    recording = decode(tmp_path, limits=MediaLimits(max_duration_ms=limit))
+    recording = decode(tmp_path, limits=replace(LIMITS, max_duration_ms=limit))
     assert codes(recording) == codes_
     assert recording.exclusion_reason == ("unreadable_recording" if codes_ else None)
 
@@ -633,7 +635,7 @@ def test_a_flac_that_does_not_say_its_length_and_breaks_off_is_truncated(tmp_pat
 
 def test_one_that_turns_out_too_long_is_stopped_while_decoding(tmp_path):
     data = flac_with_total(write_sound(tmp_path / "whole.flac", stereo()).read_bytes(), 0)
-    recording = decode_bytes(tmp_path, data, limits=MediaLimits(max_duration_ms=8000))
+    recording = decode_bytes(tmp_path, data, limits=replace(LIMITS, max_duration_ms=8000))
     assert codes(recording) == ["audio_too_long"]
 
 

@@ -5,10 +5,11 @@ import pytest
 from synth import OVL, speech_like, stereo
 
 from inquesto_core.instruments.channel_checks import are_identical, is_silent
-from inquesto_core.instruments.media_limits import MediaLimits
+from inquesto_core.instruments.extract import media_limits
 from inquesto_core.instruments.resample import Resampler
+from inquesto_core.protocol import load_protocol
 
-LIMITS = MediaLimits()
+LIMITS = media_limits(load_protocol("inquesto-0.1"))
 MONO = stereo(OVL).sum(axis=1)
 DITHER = np.random.default_rng(5).integers(-1, 2, MONO.size) / 32768
 

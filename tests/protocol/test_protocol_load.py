@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import pickle
-from typing import Any
+from dataclasses import fields
+from typing import Any, get_args
 
 import pytest
 
-from inquesto_core.errors import InquestoError, ProtocolError
+from inquesto_core.errors import InquestoError, ProtocolError, SchemaError
+from inquesto_core.instruments.media_limits import MediaLimits
+from inquesto_core.protocol.definition import Conditions, Groups, Identity
 from inquesto_core.protocol.load import DEFAULT_PROTOCOL, load_protocol, protocol_names
-from inquesto_core.shipped import protocols_folder
+from inquesto_core.shipped import protocols_folder, schemas_folder
 
 
 def test_shipped_protocols_are_listed_and_the_default_is_one_of_them() -> None:
@@ -97,7 +101,7 @@ def test_a_changed_threshold_changes_the_digest(edited: Any) -> None:
     "key",
     ["views", "sensitivity_fail_at", "populations", "instruments", "media", "accounting", "source"],
 )
-def test_a_missing_section_is_named(edited: Any, key: str) -> None:
+def test_a_missing_section_is_named_with_the_file(edited: Any, key: str) -> None:
     folder = edited("protocol.json", lambda p: p.pop(key))
     with pytest.raises(InquestoError, match=rf"protocol\.json.*{key}"):
         load_protocol(folder)
@@ -106,22 +110,38 @@ def test_a_missing_section_is_named(edited: Any, key: str) -> None:
 @pytest.mark.parametrize(
     ("path", "to", "said"),
     [
-        (("views", "behavior", "conditions"), "noisy", "'noisy' is none of all, reference"),
-        (("views", "behavior", "identity"), "none", "'none' is none of included, excluded, only"),
-        (("views", "fairness", "value"), "mean", "'mean' is none of rate, worst_group"),
-        (("events", "wrong_info", "asked"), "often", "'often' is none of always, correction"),
+        (("views", "behavior", "conditions"), "noisy", r"conditions is .noisy.*reference"),
+        (("views", "behavior", "identity"), "none", r"identity is .none.*included"),
+        (("views", "behavior", "weight"), 2, "weight"),
+        (("views", "behavior", "letter"), "BB", "one capital letter"),
+        (("views", "robustness", "compared_with", "groups"), "most", r"groups is .most"),
+        (("views", "fairness", "value"), "mean", r"value is .mean.*worst_group"),
+        (("events", "wrong_info", "asked"), "often", r"asked is .often.*correction"),
+        (("events", "wrong_info", "source"), "oracle", r"source is .oracle.*judge"),
+        (("goal", "required_actions_must_match"), True, "required_actions_must_match"),
         (("timeline", "patience_ms"), 5, "patience_ms"),
         (("instruments", "vad", "colour"), "red", "colour"),
-        (("instruments",), [], "protocol_inconsistent|schema"),
-        (("media", "min_duration_ms"), "1", "protocol_inconsistent|schema"),
-        (("accounting", "excluded_reasons"), 4, "protocol_inconsistent|schema"),
+        (("instruments", "vad", "sha256"), "abc", "64 lower-case hex"),
+        (("instruments", "vad", "parameters", "threshold"), None, "a number, true, false"),
+        (("instruments", "judge", "rubric"), "/etc", "a folder inside the protocol folder"),
+        (("instruments", "tts"), {}, "tts"),
+        (("instruments",), [], "an object"),
+        (("populations", "names"), [], "names"),
+        (("populations", "files"), {}, "files has 0 keys"),
+        (("media", "min_duration_ms"), "1", "an integer from 0"),
+        (("media", "clip_level"), 1.1, "at most 1"),
+        (("media", "max_gap_ms"), 1, "max_gap_ms"),
+        (("accounting", "excluded_reasons"), 4, "a list"),
+        (("accounting", "excluded_reasons"), ["free text"], "lower-case letters"),
+        (("accounting", "forgiven_reasons"), [], "forgiven_reasons"),
+        (("mood",), "good", "mood"),
     ],
     ids=lambda v: "/".join(v) if isinstance(v, tuple) else str(v)[:12],
 )
-def test_a_word_or_key_that_no_protocol_has_is_refused(
+def test_a_word_or_key_that_no_protocol_has_is_refused_with_its_place(
     edited: Any, path: tuple[str, ...], to: object, said: str
 ) -> None:
-    with pytest.raises(InquestoError, match=said):
+    with pytest.raises(SchemaError, match=said):
         load_protocol(edited("protocol.json", _set(*path, to=to)))
 
 
@@ -140,3 +160,19 @@ def test_a_rubric_folder_with_texts_is_accepted(edited: Any) -> None:
         load_protocol(folder)
     (folder / "texts" / "goal.txt").write_text("Was it done?", encoding="utf-8")
     assert load_protocol(folder).instruments.rubric == "texts"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("conditions", Conditions), ("groups", Groups), ("identity", Identity)],
+)
+def test_the_words_of_a_view_are_those_of_its_type(name: str, words: Any) -> None:
+    document = json.loads((schemas_folder() / "protocol.schema.json").read_bytes())
+    assert document["$defs"][name]["enum"] == list(get_args(words))
+
+
+def test_the_schema_names_the_media_limits_that_are_read() -> None:
+    document = json.loads((schemas_folder() / "protocol.schema.json").read_bytes())
+    media = document["properties"]["media"]
+    read = {field.name for field in fields(MediaLimits)}
+    assert media["properties"].keys() == set(media["required"]) == read | {"min_duration_ms"}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from inquesto_core.errors import InquestoError, ProtocolError
+from inquesto_core.errors import InquestoError, ProtocolError, SchemaError
 from inquesto_core.protocol.definition import Slice
 from inquesto_core.protocol.load import load_protocol
 from inquesto_core.protocol.population import Population, Slot, load_population
@@ -347,3 +347,66 @@ def test_a_population_without_account_changes_needs_no_verification(edited: Any)
             scenario["required_action"] = None
 
     assert load_population(edited(FILE, change) / FILE).tools.change == ()
+
+
+VALID_PREDICATES = {
+    "tool_called": {"kind": "tool_called", "tool": "a"},
+    "tool_not_called": {"kind": "tool_not_called", "tool": "a"},
+    "count_min": {"kind": "tool_count", "tool": "a", "min": 0},
+    "count_max": {"kind": "tool_count", "tool": "a", "max": 3},
+    "count_both": {"kind": "tool_count", "tool": "a", "min": 1, "max": 1},
+    "tool_order": {"kind": "tool_order", "before": "a", "after": "b"},
+    "arguments": {"kind": "tool_arguments", "tool": "a", "schema": {"type": "object"}},
+    "arguments_some": {"kind": "tool_arguments", "tool": "a", "schema": False, "match": "some"},
+    "equals_null": {"kind": "state_equals", "path": "card", "equals": None},
+    "state_unchanged": {"kind": "state_unchanged"},
+}
+
+
+def predicate_folder(edited: Any, predicate: Any) -> Path:
+    def change(population: dict[str, Any]) -> None:
+        population["scenarios"][0]["predicates"] = [{"kind": "state_unchanged"}, predicate]
+
+    return Path(edited(FILE, change)) / FILE
+
+
+@pytest.mark.parametrize("predicate", VALID_PREDICATES.values(), ids=list(VALID_PREDICATES))
+def test_a_predicate_of_each_kind_is_read_as_it_stands(edited: Any, predicate: Any) -> None:
+    population = load_population(predicate_folder(edited, predicate))
+    assert population.scenarios[0].predicates[1] == predicate
+
+
+@pytest.mark.parametrize(
+    ("predicate", "said"),
+    [
+        ({}, r'1 has no "kind"'),
+        ({"tool": "a"}, r'1 has no "kind"'),
+        ({"kind": "vibes"}, r'1/kind is "vibes"; expected one of "tool_called"'),
+        ({"kind": None}, r"1/kind is null"),
+        ({"kind": "tool_called"}, r'1 has no "tool"'),
+        ({"kind": "tool_called", "tool": ""}, r'1/tool is ""'),
+        ({"kind": "tool_called", "tool": 3}, r"1/tool is 3"),
+        ({"kind": "tool_called", "tool": "a", "times": 1}, r'the unknown key "times"'),
+        ({"kind": "tool_not_called", "tool": "a", "max": 1}, r'the unknown key "max"'),
+        ({"kind": "tool_count", "tool": "a"}, r"1 has 2 keys; expected min, max or both"),
+        ({"kind": "tool_count", "tool": "a", "min": -1}, r"1/min is -1"),
+        ({"kind": "tool_count", "tool": "a", "max": True}, r"1/max is true"),
+        ({"kind": "tool_count", "tool": "a", "max": 1.5}, r"1/max is 1.5"),
+        ({"kind": "tool_order", "before": "a"}, r'1 has no "after"'),
+        ({"kind": "tool_order", "before": "a", "after": "b", "tool": "c"}, r'unknown key "tool"'),
+        ({"kind": "tool_arguments", "tool": "a"}, r'1 has no "schema"'),
+        ({"kind": "tool_arguments", "tool": "a", "schema": []}, r"1/schema is a list"),
+        ({"kind": "tool_arguments", "tool": "a", "schema": {}, "match": "most"}, r"match is"),
+        ({"kind": "state_equals", "path": "", "equals": 1}, r'1/path is ""'),
+        ({"kind": "state_equals", "path": "a"}, r'1 has no "equals"'),
+        ({"kind": "state_equals", "path": "a" * 1001, "equals": 1}, r"of 1001 characters"),
+        ({"kind": "state_unchanged", "path": "a"}, r'the unknown key "path"'),
+        ("tool_called", r"1 is .tool_called.; expected an object"),
+    ],
+    ids=str,
+)
+def test_a_predicate_with_other_keys_than_its_kind_has_is_refused_at_the_door(
+    edited: Any, predicate: Any, said: str
+) -> None:
+    with pytest.raises(SchemaError, match=rf"/scenarios/0/predicates/1.*{said.removeprefix('1')}"):
+        load_population(predicate_folder(edited, predicate))

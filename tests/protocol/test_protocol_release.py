@@ -90,7 +90,11 @@ def test_the_digest_is_that_of_paths_and_file_digests(edited: Any) -> None:
     import hashlib
 
     folder: Path = edited("protocol.json", unchanged)
-    assert protocol_files(folder) == ("populations/billing-0.1.json", "protocol.json")
+    assert protocol_files(folder) == (
+        "foreground.json",
+        "populations/billing-0.1.json",
+        "protocol.json",
+    )
     listing = json.dumps(file_digests(folder), sort_keys=True, separators=(",", ":"))
     assert protocol_digest(folder) == hashlib.sha256(listing.encode()).hexdigest()
 

@@ -16,6 +16,7 @@ import polars as pl
 from inquesto_core.canonical import canonical_bytes
 from inquesto_core.events.judged import judge_answers, judged_events, judged_flags
 from inquesto_core.events.predicates import scenario_predicates
+from inquesto_core.events.required_action import with_required_arguments
 from inquesto_core.events.trace import trace_events, trace_facts, trace_flags
 from inquesto_core.events.transcript import transcript_events, transcript_flags
 from inquesto_core.evidence.tables import make_table
@@ -266,7 +267,7 @@ def decide_all(
     of = {"protocol": protocol, "population": population}
     calls, tool_calls, transcript = table["calls"], table["tool_calls"], table["transcript"]
     verdicts = table["verdicts"].clear() if judge_free else table["verdicts"]
-    facts = trace_facts(calls, tool_calls, **of)
+    facts = with_required_arguments(trace_facts(calls, tool_calls, **of), calls, tool_calls, **of)
     answers = judge_answers(calls, verdicts, protocol=protocol)
     predicates = scenario_predicates(calls, tool_calls, table["states"], **of)
     flags = (
@@ -506,7 +507,7 @@ class Loop:
 
     def _own_exclusion(self, case: Case) -> list[str]:
         reasons = []
-        if case.exclusion_reason:
+        if case.exclusion_reason in self.protocol.accounting.excluded_reasons:
             reasons.append(case.exclusion_reason)
         if case.ended_reason in self.protocol.accounting.lost_session_reasons:
             reasons.append("lost_session")
@@ -529,8 +530,15 @@ class Loop:
             for other in cases
             if (self._slot(other), other.fingerprint) == (self._slot(case), case.fingerprint)
             and not self._own_exclusion(other)
+            and not self._unproven(other)
         ]
+        if self._unproven(case):
+            return []
         return ["duplicate_slot"] if len(same) > 1 else []
+
+    def _unproven(self, case: Case) -> bool:
+        asked = case.exclusion_reason
+        return asked is not None and asked not in self.protocol.accounting.excluded_reasons
 
     def _fault(self, case: Case) -> str | None:
         rules = self.protocol.accounting
@@ -550,6 +558,8 @@ class Loop:
 
     def _open(self, case: Case, found: Scenario | None) -> tuple[list[str], list[str]]:
         free, judged = [], []
+        if self._unproven(case):
+            free.append("exclusion_unknown")
         if case.tools is None:
             free.append("trace_missing")
         free += case.timing_reasons

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from inquesto_core.evidence.tables import empty_table
+from inquesto_core.evidence.tables import TABLES, empty_table
 from inquesto_core.score.tables import EVENT_PREFIX, decision_schema
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from inquesto_core.protocol import Population, Protocol
 
 
-def no_evidence() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Return empty tables of events, replies and talk-overs."""
-    return empty_table("events"), empty_table("replies"), empty_table("talk_overs")
+def no_evidence() -> dict[str, pl.DataFrame]:
+    """Return every evidence table, empty."""
+    return {name: empty_table(name) for name in TABLES}
 
 
 def decision(protocol: Protocol, *events: str, **fields: Any) -> dict[str, Any]:

@@ -116,3 +116,21 @@ def timelines(draw: st.DrawFn) -> TimelineInput:
         agent = lay_out(draw(_OWN), _FIRST_SOUND_MS - 1000)
     window = draw(windows(sorted(caller + agent)))
     return caller, agent, window, draw(call_ends(caller))
+
+
+@st.composite
+def tool_traces(draw: st.DrawFn, edges: list[int]) -> list[tuple[int | None, int | None]] | None:
+    """Draw ``(start, end)`` of tool calls near edges; None for no trace, or for no time."""
+    if draw(st.integers(0, 9)) == 0:
+        return None
+    edge = st.sampled_from(edges or [_FIRST_SOUND_MS])
+    tools: list[tuple[int | None, int | None]] = []
+    for at, late, lasts, lacks in draw(
+        st.lists(
+            st.tuples(edge, near(-500, 0, 0, 500, 3000), near(50, 1000, 3000), st.integers(0, 15)),
+            max_size=4,
+        )
+    ):
+        start = max(0, at + late)
+        tools.append((None if lacks == 0 else start, None if lacks == 1 else start + lasts))
+    return tools

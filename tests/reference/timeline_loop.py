@@ -328,9 +328,9 @@ def read_clock(
     for time in sorted(end_call_times):
         answered_before = onset is not None and onset <= time
         if s <= time <= e + limits.end_call_censors_ms and not answered_before:
-            return Reply(
-                start=s, end=e, status="censored", clock_ms=clock, waited_ms=max(0, time - clock)
-            )
+            heard = window[1] if following is None else following.start
+            waited = max(0, min(time, heard, window[1]) - clock)
+            return Reply(start=s, end=e, status="censored", clock_ms=clock, waited_ms=waited)
 
     # (d) the agent's onset wins a tie with the next utterance.
     if onset is not None and (following is None or onset <= following.start):

@@ -355,3 +355,57 @@ def test_only_the_call_asked_for_is_shown():
         ]
     )
     assert "mine" in explain(tables) and "theirs" not in explain(tables)
+
+
+def test_what_is_measured_outside_the_score_is_shown_and_stands_in_the_facts():
+    times = {"start_ms": 1000, "end_ms": 2000}
+    tables = make_tables(
+        replies=[
+            {**times, "utterance": 0, "status": "replied", "latency_ms": 800, "tool_in_wait": True},
+            {**times, "utterance": 1, "status": "replied", "latency_ms": 90, "tool_in_wait": False},
+        ],
+        barge_ins=[
+            {
+                "utterance": at,
+                "turn": 1,
+                "at_ms": 5000,
+                "caller_end_ms": 7000,
+                "agent_end_ms": agent_end_ms,
+                "kind": "attempt",
+                "outcome": outcome,
+                "yield_ms": 450 if outcome == "yielded" else None,
+            }
+            for at, (outcome, agent_end_ms) in enumerate(
+                (("yielded", 5450), ("kept", 9000), (None, 7200))
+            )
+        ],
+        silences=[
+            {"turn": 1, "at_ms": 9000, "end_ms": 14_000, "value_ms": 5000, "outcome": "agent_spoke"}
+        ],
+        tool_calls=[{"position": 0, "name": "look_up"}, {"position": 1, "name": "refund"}],
+        tool_results=[
+            {"position": 0, "at_ms": 1500, "outcome": "later_result"},
+            {"position": 1, "at_ms": 1700, "outcome": "spoke", "first_sound_ms": 300},
+        ],
+    )
+    sound = {"caller_voiced_ms": 2040, "agent_voiced_ms": 3000, "overlap_ms": 450}
+    text = " ".join(explain(tables, **sound).split())
+    for expected in (
+        "sound: caller 2.0 s · agent 3.0 s · both at once 0.5 s",
+        "replied 800 ms, tool",
+        "replied 90 ms",
+        "utterance 0 at 0:05.000 into turn 1, attempt of 2000 ms: the agent stops after 450 ms",
+        "utterance 1 at 0:05.000 into turn 1, attempt of 2000 ms: the agent goes on for 2000 ms",
+        "attempt of 2000 ms: the window closes first",
+        "from 0:09.000 for 5000 ms, then the agent speaks again",
+        "another result comes first",
+        "the agent is heard 300 ms after the result",
+    ):
+        assert expected in text
+    assert "90 ms, tool" not in text
+    facts = explain_facts("c1", tables, make_decisions(sound), PROTOCOL)
+    assert [row["yield_ms"] for row in facts["barge_ins"]] == [450, None, None]
+    assert facts["silences"][0]["tool_inside"] is None
+    assert facts["tool_results"][1]["first_sound_ms"] == 300
+    assert facts["decision"]["overlap_ms"] == 450
+    json.dumps(facts)

@@ -71,6 +71,15 @@ RECORD = {
     },
     "bounds": {"low": 44.2, "high": 45.5, "open_n": 4},
     "timing_uncertainty": {"borderline_n": 5, "score_low": 43.8, "score_high": 45.4},
+    "diagnostics": {
+        "latency_ms": {"n": 900, "p50": 820, "p95": 2140},
+        "latency_by_tool": {"with_tool": {"n": 310, "p50": 1900}},
+        "barge_in": {
+            "attempt": {"yielded": 10, "kept": 2},
+            "backchannel": {"yielded": 1, "kept": 4},
+            "yield_ms": {"n": 10, "p50": 420},
+        },
+    },
     "signature": {"text": "inquesto:0.1|judge:recorded"},
 }
 
@@ -94,6 +103,12 @@ def test_the_reading_is_one_sentence():
     assert "137 of 306 calls reached their goal without a functional failure." in score_lines(
         RECORD
     )
+
+
+def test_latency_and_barge_ins_have_a_line_each():
+    lines = score_lines(RECORD)
+    assert "Latency ms: p50 820, p95 2140 (n = 900); with a tool call p50 1900 (n = 310)" in lines
+    assert "Barge-ins yielded to: 10 of 12, p50 420 ms; backchannels: 1 of 5" in lines
 
 
 def test_without_a_judge_the_reading_says_so():

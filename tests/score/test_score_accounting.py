@@ -57,6 +57,44 @@ def test_an_excluded_call_is_out_whatever_else_is_known_of_it():
     assert standing(**worse, tools=good("refund")) == ("excluded", ["caller_deviation"])
 
 
+@pytest.mark.parametrize("reason", PROTOCOL.accounting.excluded_reasons)
+def test_every_reason_that_the_protocol_has_takes_a_call_out(reason):
+    assert standing(exclusion_reason=reason) == ("excluded", [reason])
+
+
+@pytest.mark.parametrize("reason", ["the agent was unlucky", "Caller_Deviation", "duplicate_slot"])
+def test_a_reason_of_ones_own_neither_takes_a_call_out_nor_lets_it_be_scored(reason):
+    """Were it excluded, any failed call could be; were it scored, a benchmark fault might count."""
+    assert standing(exclusion_reason=reason) == ("not_evaluated", ["exclusion_unknown"])
+    failed = replace(PLAIN, exclusion_reason=reason, tools=good("refund"))
+    for judge_free in (False, True):
+        row = decided(failed, judge_free=judge_free).call()
+        assert (row["state"], row["passed"], row["known_fail"]) == ("not_evaluated", None, True)
+
+
+def test_a_reason_of_ones_own_hides_no_agent_fault():
+    found = standing(exclusion_reason="bad day", ended_by="agent", ended_reason="crash")
+    assert found == ("agent_fault", ["crash"])
+
+
+def test_a_call_with_a_reason_of_its_own_may_be_recorded_again():
+    found = decided(replace(PLAIN, exclusion_reason="bad day"), replace(PLAIN, call_id="c2"))
+    assert found.call("c1")["reasons"] == ["exclusion_unknown"]
+    assert found.call("c2")["state"] == "scored"
+
+
+NAME_ONLY = {"scenario_id": None, "condition": None, "group": None, "trial": None, "tools": None}
+
+
+@pytest.mark.parametrize("reason", ["unreadable_bundle", "duplicate_call_id"])
+def test_a_call_without_a_usable_call_json_is_out_with_that_reason(reason):
+    state, reasons = standing(exclusion_reason=reason, fingerprint=None, **NAME_ONLY)
+    assert state == "excluded"
+    assert reason in reasons
+    # A call.json that can be read cannot claim that it could not.
+    assert standing(exclusion_reason=reason)[0] == "not_evaluated"
+
+
 def test_every_one_of_several_calls_in_a_slot_is_excluded():
     found = decided(PLAIN, replace(PLAIN, call_id="c2"), replace(PLAIN, call_id="c3", group="far"))
     for call_id in ("c1", "c2"):
@@ -264,6 +302,25 @@ def test_every_agent_is_expected_to_have_every_slot():
     expected = len(POPULATION.expected_slots())
     by_agent = dict(missing.group_by("agent_fingerprint").len().rows())
     assert by_agent == {"f": expected - 1, None: expected - 1}
+
+
+def test_a_call_of_which_only_the_name_is_known_is_no_further_agent():
+    unread = replace(
+        PLAIN, call_id="u", fingerprint=None, exclusion_reason="unreadable_bundle", **NAME_ONLY
+    )
+    agents = [replace(PLAIN, fingerprint=name, call_id=name) for name in ("f", "g")]
+    table = decided(*agents, unread).decisions
+    assert table.filter(pl.col("call_id") == "u")["state"].to_list() == ["excluded"]
+    missing = table.filter(pl.col("call_id").is_null())
+    each = len(POPULATION.expected_slots()) - 1
+    assert dict(missing.group_by("agent_fingerprint").len().rows()) == {"f": each, "g": each}
+
+
+def test_where_no_call_tells_of_an_agent_one_unknown_agent_is_expected():
+    unread = replace(PLAIN, fingerprint=None, exclusion_reason="unreadable_bundle", **NAME_ONLY)
+    for cases in ([], [unread]):
+        missing = missing_slots(tables(cases)["calls"], population=POPULATION)
+        assert missing["agent_fingerprint"].null_count() == len(POPULATION.expected_slots())
 
 
 def test_exclusion_is_empty_for_a_call_in_order():

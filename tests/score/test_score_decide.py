@@ -71,7 +71,7 @@ def cases(**fields):
         "fingerprint": st.sampled_from(("f", "f", "g", None)),
         "ended_by": st.sampled_from(("agent", "caller", "system", "unknown", None)),
         "ended_reason": st.sampled_from((None, None, "crash", "network", "goodbye")),
-        "exclusion_reason": st.sampled_from((None,) * 6 + ("caller_deviation",)),
+        "exclusion_reason": st.sampled_from((None,) * 6 + ("caller_deviation", "bad day")),
         "timing_source": st.sampled_from(("measured", "measured", "reported", None)),
         "timing_reasons": st.sampled_from(((),) * 5 + (("channel_silent",), ("mono_input",))),
         "tools": st.one_of(st.none(), tools, tools),

@@ -27,16 +27,9 @@ def test_no_value_has_no_percentile():
     assert nearest_rank(np.array([], dtype=np.int64), (50, 99)) == [None, None]
 
 
-def diagnostics(rows, events=(), replies=(), talk_overs=()):
-    tables = (
-        make_table(name, list(given_rows))
-        for name, given_rows in (
-            ("events", events),
-            ("replies", replies),
-            ("talk_overs", talk_overs),
-        )
-    )
-    return timing_diagnostics(decisions(PROTOCOL, rows), *tables, protocol=PROTOCOL)
+def diagnostics(rows, **tables):
+    evidence = {**no_evidence(), **{name: make_table(name, list(tables[name])) for name in tables}}
+    return timing_diagnostics(decisions(PROTOCOL, rows), evidence, protocol=PROTOCOL)
 
 
 def test_only_replies_of_complete_calls_have_a_latency():
@@ -122,6 +115,112 @@ def test_every_occurrence_is_counted_most_frequent_first():
 
 
 def test_no_call_at_all_has_zeros_and_no_percentile():
-    mine = timing_diagnostics(decisions(PROTOCOL, []), *no_evidence(), protocol=PROTOCOL)
+    mine = diagnostics([])
     assert mine["calls"] == 0
     assert mine["latency_ms"]["p50"] is None
+
+
+def numbered(name, rows):
+    return [{"call_id": "0001", name: number, **row} for number, row in enumerate(rows)]
+
+
+def test_latencies_are_told_apart_by_a_tool_call_in_the_wait():
+    replies = numbered(
+        "utterance",
+        [
+            {"status": "replied", "latency_ms": 400, "tool_in_wait": False},
+            {"status": "replied", "latency_ms": 2000, "tool_in_wait": True},
+            {"status": "replied", "latency_ms": 600, "tool_in_wait": None},
+            {"status": "no_reply", "waited_ms": 9000, "tool_in_wait": True},
+        ],
+    )
+    found = diagnostics([decision(PROTOCOL)], replies=replies)["latency_by_tool"]
+    assert found["with_tool"] == {"n": 1, "p50": 2000, "p90": 2000, "p95": 2000, "p99": 2000}
+    assert found["without_tool"] == {"n": 1, "p50": 400, "p90": 400, "p95": 400, "p99": 400}
+    assert found["unknown_n"] == 1
+
+
+def test_barge_ins_make_four_cells_and_only_attempts_have_a_yield_time():
+    cells = {
+        ("attempt", "yielded"): 3,
+        ("attempt", "kept"): 2,
+        ("backchannel", "yielded"): 1,
+        ("backchannel", "kept"): 4,
+        ("attempt", None): 1,
+    }
+    rows = [
+        {"kind": kind, "outcome": outcome, "yield_ms": 500 if outcome == "yielded" else None}
+        for (kind, outcome), count in cells.items()
+        for _ in range(count)
+    ]
+    assert diagnostics([decision(PROTOCOL)], barge_ins=numbered("utterance", rows))["barge_in"] == {
+        "n": 11,
+        "attempt": {"yielded": 3, "kept": 2},
+        "backchannel": {"yielded": 1, "kept": 4},
+        "untold": 1,
+        "yield_ms": {"n": 3, "p50": 500, "p90": 500, "p95": 500, "p99": 500},
+    }
+
+
+def test_silences_are_told_apart_by_how_they_end_and_a_running_tool_is_no_silence():
+    rows = [
+        {"outcome": "agent_spoke", "value_ms": 5000, "tool_inside": None},
+        {"outcome": "agent_spoke", "value_ms": 9000, "tool_inside": True},
+        {"outcome": "caller_spoke", "value_ms": 4000, "tool_inside": False},
+        {"outcome": "agent_hung_up", "value_ms": 7000, "tool_inside": False},
+        {"outcome": "call_ended", "value_ms": 8000, "tool_inside": False},
+    ]
+    calls = [{"call_id": "0001", "ended_by": "caller", "timing_reasons": []}]
+    found = diagnostics([decision(PROTOCOL)], silences=numbered("at_ms", rows), calls=calls)
+    assert found["silence"] == {
+        "above_ms": 3000,
+        "reprompt_ms": {"n": 1, "p50": 5000, "p90": 5000, "p95": 5000, "p99": 5000},
+        "caller_spoke_ms": {"n": 1, "p50": 4000, "p90": 4000, "p95": 4000, "p99": 4000},
+        "ended_by": {"agent": 1, "caller": 1, "system": 0, "unknown": 0},
+        "with_tool": 1,
+    }
+
+
+def test_an_end_of_which_nobody_is_named_is_unknown():
+    rows = numbered("at_ms", [{"outcome": "call_ended", "value_ms": 8000}])
+    found = diagnostics([decision(PROTOCOL)], silences=rows)["silence"]
+    assert found["ended_by"]["unknown"] == 1
+
+
+def test_results_of_tools_are_counted_by_what_came_first():
+    outcomes = ("spoke", "spoke", "agent_speaking", "caller_first", "later_result", "no_sound")
+    rows = [
+        {"outcome": name, "first_sound_ms": 100 * at if name == "spoke" else None}
+        for at, name in enumerate(outcomes)
+    ]
+    found = diagnostics([decision(PROTOCOL)], tool_results=numbered("position", rows))
+    assert found["after_tool_result"] == {
+        "first_sound_ms": {"n": 2, "p50": 0, "p90": 100, "p95": 100, "p99": 100},
+        "agent_speaking": 1,
+        "caller_first": 1,
+        "later_result": 1,
+        "no_sound": 1,
+    }
+
+
+def test_the_talk_of_all_calls_is_summed_and_shared():
+    rows = [
+        decision(PROTOCOL, caller_voiced_ms=1000, agent_voiced_ms=3000, overlap_ms=20),
+        decision(PROTOCOL, caller_voiced_ms=2000, agent_voiced_ms=0, overlap_ms=0),
+        decision(PROTOCOL),
+    ]
+    assert diagnostics(rows)["talk"] == {
+        "caller_ms": 3000,
+        "agent_ms": 3000,
+        "overlap_ms": 20,
+        "agent_share": 0.5,
+    }
+    assert diagnostics([])["talk"]["agent_share"] is None
+
+
+@pytest.mark.parametrize(("reasons", "n"), [([], 1), (["mono_recording"], 0)])
+def test_a_call_whose_timing_is_not_evaluated_has_no_latency(reasons, n):
+    row = {"utterance": 0, "call_id": "0001", "status": "replied", "latency_ms": 700}
+    calls = [{"call_id": "0001", "timing_reasons": reasons}]
+    call = decision(PROTOCOL, state="agent_fault")
+    assert diagnostics([call], replies=[row], calls=calls)["latency_ms"]["n"] == n

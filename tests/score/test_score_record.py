@@ -47,7 +47,7 @@ def record_of(table, *, evidence=None, agent=None, **given_options):
         **given_options,
     }
     table = decisions(PROTOCOL, table) if isinstance(table, list) else table
-    return build_record(table, *(evidence or no_evidence()), **options)
+    return build_record(table, {**no_evidence(), **(evidence or {})}, **options)
 
 
 def differences(expected, found, path=""):
@@ -287,7 +287,7 @@ def test_without_a_judge_the_record_is_that_of_the_judge_free_variant():
     events = make_table(
         "events", [{"call_id": "served", "type": "false_accept", "source": "trace", "severity": 5}]
     )
-    record = record_of(rows, judge=JudgeUse(kind="none"), evidence=(events, *no_evidence()[1:]))
+    record = record_of(rows, judge=JudgeUse(kind="none"), evidence={"events": events})
     assert (record["score"], record["n"], record["passed"]) == (50.0, 2, 1)
     assert record["judge_free"]["score"] == 50.0
     assert record["judge_free"]["vacuous_n"] == 1

@@ -184,7 +184,7 @@ def test_the_rule_at_the_protocols_own_threshold_is_pass():
 
 
 def judge_free(rows, events=None):
-    events = no_evidence()[0] if events is None else events
+    events = no_evidence()["events"] if events is None else events
     return judge_free_decisions(decisions(PROTOCOL, rows), events, protocol=PROTOCOL)
 
 
@@ -252,13 +252,16 @@ def test_the_judge_free_variant_counts_goals_that_ask_for_nothing():
         decision(PROTOCOL, passed_judge_free=False, judge_free_vacuous=False),
         decision(PROTOCOL, passed_judge_free=None, judge_free_vacuous=True),
     ]
-    mine = judge_free_variant(decisions(PROTOCOL, rows), no_evidence()[0], protocol=PROTOCOL)
+    mine = judge_free_variant(decisions(PROTOCOL, rows), no_evidence()["events"], protocol=PROTOCOL)
     assert (mine["passed"], mine["n"], mine["vacuous_n"], mine["score"]) == (1, 2, 1, 50.0)
 
 
 def test_the_judge_free_table_has_the_columns_of_a_decision_table():
     table = decisions(PROTOCOL, [decision(PROTOCOL, passed_judge_free=True)])
-    assert judge_free_decisions(table, no_evidence()[0], protocol=PROTOCOL).schema == table.schema
+    assert (
+        judge_free_decisions(table, no_evidence()["events"], protocol=PROTOCOL).schema
+        == table.schema
+    )
     empty = judge_free([])
     assert isinstance(empty, pl.DataFrame)
     assert empty.schema == table.schema
