@@ -5,7 +5,8 @@
 FOLDER holds calls laid out as for `timing_validity.py`. The features are the engine's own, with the
 parameters of protocol inquesto-0.1; the examples are the calls of FOLDER that have a background and
 the mixtures of `mixtures.py`. The network is learned twice: first on what the first pass sees, then
-on that and on what later passes see, once the party is known. `--without` leaves out every call of
+on that and on what later passes see, once the party is known; once for each seed, and the shipped
+one is the mean of two. `--without` leaves out every call of
 a caller's voice, for a trial on voices that were not learned from. Adam, one thread, one seed.
 """
 
@@ -158,7 +159,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--seed", type=int, default=5)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[5, 7])
     parser.add_argument("--without", nargs="*", default=[], metavar="VOICE")
     options = parser.parse_args()
     protocol = load_protocol("inquesto-0.1")
@@ -171,16 +172,32 @@ def main() -> None:
         for c in calls
         if c.truth["condition"]["name"].removeprefix("tel_").startswith(BACKGROUNDS)
     ]
-    taught = [
-        c for c in [*theirs, *mixtures(calls, seed=options.seed)] if c.voice not in options.without
-    ]
+    networks = []
+    for seed in options.seeds:
+        taught = [
+            call
+            for call in [*theirs, *mixtures(calls, seed=seed)]
+            if call.voice not in options.without
+        ]
+        networks.append(learn_twice(taught, protocol, parameters, vad, seed=seed))
+    write(averaged(networks), options.out)
+
+
+def learn_twice(
+    taught: list[TrueCall],
+    protocol: Any,
+    parameters: ForegroundParameters,
+    vad: SileroVad,
+    *,
+    seed: int,
+) -> Network:
+    """Return a network learned on what the first pass sees, then on that and on later passes."""
     seen, first = [], []
     for call in taught:
-        other = agent_speech(call, protocol, vad)
         frames = measure_frames(
             call.caller,
             vad.probabilities(call.caller),
-            other,
+            agent_speech(call, protocol, vad),
             frame_ms=protocol.instruments.vad.frame_ms,
             parameters=parameters.features,
         )
@@ -188,23 +205,31 @@ def main() -> None:
         if traits is not None:
             seen.append((call, frames, traits))
             first.append(examples(traits, call.truth, parameters))
-    early = learn(
-        *(np.concatenate(part) for part in zip(*first, strict=True)), seed=options.seed, epochs=6
-    )
+    early = learn(*(np.concatenate(part) for part in zip(*first, strict=True)), seed=seed, epochs=6)
     later = []
     for call, frames, traits in seen:
         known = find_stretches(traits, early, parameters)
-        again = (
-            relative_traits(frames, known, parameters=parameters.features) if len(known) else None
-        )
-        if again is not None:
-            later.append(examples(again, call.truth, parameters))
+        if len(known):
+            again = relative_traits(frames, known, parameters=parameters.features)
+            if again is not None:
+                later.append(examples(again, call.truth, parameters))
     both = [*first, *later, *later]
-    network = learn(
-        *(np.concatenate(part) for part in zip(*both, strict=True)), seed=options.seed + 1, epochs=8
+    print(f"seed {seed}: {len(seen)} calls, {sum(len(part[1]) for part in both)} examples")
+    return learn(
+        *(np.concatenate(part) for part in zip(*both, strict=True)), seed=seed + 1, epochs=8
     )
-    write(network, options.out)
-    print(f"learned from {len(seen)} calls, {sum(len(part[1]) for part in both)} examples")
+
+
+def averaged(networks: list[Network]) -> Network:
+    """Return the network whose evidence is the mean of the networks' evidence."""
+    return Network(
+        hidden=np.concatenate([network.hidden for network in networks], axis=1),
+        hidden_bias=np.concatenate([network.hidden_bias for network in networks]),
+        output=np.round(
+            np.concatenate([network.output for network in networks]) / len(networks), 6
+        ),
+        output_bias=round(sum(network.output_bias for network in networks) / len(networks), 6),
+    )
 
 
 def agent_speech(call: TrueCall, protocol: Any, vad: SileroVad) -> Any:

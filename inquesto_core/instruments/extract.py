@@ -39,6 +39,8 @@ _SIDES: tuple[Side, Side] = ("caller", "agent")
 _UNREADABLE = frozenset({"audio_missing", "audio_digest_mismatch", "link_refused"})
 _IGNORED = "ignored"
 _CHANNEL_SILENT = "channel_silent"
+#: Classes of timing uncertainty: a party in front of a near background, and any other.
+_NEAR, _CLEAR = "background", "default"
 #: Party and background cannot be told apart.
 _INDISTINCT = "background_indistinct"
 
@@ -209,8 +211,18 @@ def _window(bundle: Bundle, duration_ms: int) -> tuple[int, int]:
     return low, max(low, min(window[1], duration_ms))
 
 
+def _condition_class(heard: dict[str, Heard], protocol: Protocol) -> str:
+    """Return which timing uncertainty a call has, by what was heard and not by what was said."""
+    near = any(side.foreground is not None for side in heard.values())
+    return _NEAR if near and _NEAR in protocol.timing_uncertainty_ms else _CLEAR
+
+
 def _call_row(
-    bundle: Bundle, recording: Recording, timing_reasons: list[str], protocol: Protocol
+    bundle: Bundle,
+    recording: Recording,
+    heard: dict[str, Heard],
+    timing_reasons: list[str],
+    protocol: Protocol,
 ) -> Row:
     call = bundle.call
     low, high = _window(bundle, recording.duration_ms)
@@ -218,7 +230,6 @@ def _call_row(
     if exclusion is None and any(p.code in _UNREADABLE for p in bundle.problems):
         exclusion = "unreadable_recording"
     timed = recording.caller is not None and recording.agent is not None
-    classes = protocol.timing_uncertainty_ms
     return {
         "call_id": call.call_id,
         "population": call.population,
@@ -236,7 +247,7 @@ def _call_row(
         "exclusion_reason": exclusion,
         "timing_source": "measured" if timed else None,
         "timing_reasons": timing_reasons,
-        "condition_class": call.condition if call.condition in classes else "default",
+        "condition_class": _condition_class(heard, protocol),
         "duration_ms": recording.duration_ms if timed else None,
         "window_from_ms": low if timed else None,
         "window_to_ms": high if timed else None,
@@ -264,7 +275,7 @@ def measure_call(bundle: Bundle, *, protocol: Protocol, vad: SileroVad) -> dict[
     faults = check_recording(bundle, recording, _accepted(sound["segments"]), protocol=protocol)
     problems += [fault.problem for fault in faults]
     reasons = _timing_reasons(bundle, recording, heard, faults)
-    row = _call_row(bundle, recording, reasons, protocol)
+    row = _call_row(bundle, recording, heard, reasons, protocol)
     row["warnings"] = sorted({p.code for p in problems if p.level == "warning"})
     return {
         **bundle_rows(bundle),

@@ -7,8 +7,8 @@
    less than the background's, where that is known. Between two runs the limit changes half way.
 3. Stretches at or above that level are sound. Sound that meets a VAD region is speech, and so is
    sound at most ``attach_ms`` from speech (a final stop, a first word that the VAD hardly takes);
-   but sound before speech, if more than ``attach_before_db`` below it, only within
-   ``attach_before_ms`` (a soft first syllable, and not the breath before that).
+   but sound before speech, if more than ``attach_before_db`` below its run, only
+   within ``attach_before_ms`` (a soft first syllable, and not the breath before that).
 4. A stretch of at least ``min_speech_share_from_ms`` of which the VAD takes less than
    ``min_speech_share`` as speech is not speech: hold music, ringback.
 """
@@ -145,14 +145,13 @@ def vad_regions(
     return np.asarray(regions[regions[:, 1] > regions[:, 0]])
 
 
-def _edge_level(level: Level, regions: Int, lowest: float, limits: SpeechParameters) -> Level:
-    """Return the level from which sound counts, one value a millisecond."""
+def _run_level(level: Level, regions: Int, limits: SpeechParameters) -> Level:
+    """Return the loudest level of the run of speech that each millisecond belongs to."""
     runs = joined(regions, limits.region_join_ms)
     loudest = np.array([level[a:b].max() for a, b in runs], dtype=np.float32)
-    edges = np.maximum(loudest - limits.edge_db, lowest)
     half_way = (runs[:-1, 1] + runs[1:, 0]) // 2
     bounds = np.concatenate([[0], half_way, [len(level)]])
-    return np.repeat(edges, np.diff(bounds)).astype(np.float32)
+    return np.repeat(loudest, np.diff(bounds))
 
 
 def _reached(linked: Bool, is_speech: Bool) -> Bool:
@@ -164,14 +163,11 @@ def _reached(linked: Bool, is_speech: Bool) -> Bool:
     return np.asarray(spoken > before)
 
 
-def _attached(sound: Int, is_speech: Bool, level: Level, limits: SpeechParameters) -> Bool:
+def _attached(sound: Int, is_speech: Bool, is_quiet: Bool, limits: SpeechParameters) -> Bool:
     """Return which stretches are speech or stand near enough to it, step by step outwards."""
     gaps = sound[1:, 0] - sound[:-1, 1]
-    # A trailing floor keeps reduceat's last pair in range.
-    peaks = np.maximum.reduceat(np.append(level, FLOOR_DB), sound.ravel())[::2]
-    is_loud = peaks[:-1] >= peaks[1:] - limits.attach_before_db
     near = gaps <= limits.attach_ms
-    before = near & (is_loud | (gaps <= limits.attach_before_ms))
+    before = near & (~is_quiet[:-1] | (gaps <= limits.attach_before_ms))
     after = _reached(near, is_speech)
     return np.asarray(after | _reached(before[::-1], is_speech[::-1])[::-1])
 
@@ -217,11 +213,15 @@ def find_speech(
         voiced[start:end] = True
     voiced_before = np.concatenate([[0], np.cumsum(voiced)])
     lowest = max(floor + parameters.floor_margin_db, background_db)
-    sound = _runs(level >= _edge_level(level, regions, lowest, parameters))
+    loudest = _run_level(level, regions, parameters)
+    sound = _runs(level >= np.maximum(loudest - parameters.edge_db, lowest))
     if len(sound) == 0:
         return _none(shown_floor)
+    # A trailing floor keeps reduceat's last pair in range.
+    peaks = np.maximum.reduceat(np.append(level, FLOOR_DB), sound.ravel())[::2]
+    is_quiet = peaks < loudest[sound[:, 0]] - parameters.attach_before_db
     met = voiced_before[sound[:, 1]] > voiced_before[sound[:, 0]]
-    speech = joined(sound[_attached(sound, met, level, parameters)], join_ms - 1)
+    speech = joined(sound[_attached(sound, met, is_quiet, parameters)], join_ms - 1)
     length = speech[:, 1] - speech[:, 0]
     speech, length = (
         speech[length >= parameters.min_segment_ms],

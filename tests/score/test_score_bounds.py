@@ -86,7 +86,7 @@ def test_the_score_stands_at_both_ends_of_the_timing_uncertainty():
     ]
     mine = timing_uncertainty(table(*rows), protocol=PROTOCOL)
     assert mine == {
-        "ms": {"default": 50},
+        "ms": dict(PROTOCOL.timing_uncertainty_ms),
         "borderline_n": 2,
         "score_low": 25.0,
         "score_high": 75.0,
