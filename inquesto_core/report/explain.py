@@ -8,22 +8,30 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from inquesto_core.errors import Problem, StoreError
 from inquesto_core.evidence.tables import TABLES
-from inquesto_core.report.diagnostics_text import (
+from inquesto_core.report.call_text import (
     barge_in_lines,
-    heard_after,
+    event_lines,
+    reply_lines,
     silence_lines,
-    sound_lines,
+    talk_over_lines,
+    tool_lines,
+    transcript_lines,
+    verdict_lines,
 )
-from inquesto_core.report.escape import clip_columns, escape_terminal, wrap_columns
-from inquesto_core.report.terminal import NOTHING, WIDTH
-from inquesto_core.report.timeline_text import format_time, timeline_lines
-from inquesto_core.report.why import reason_text, why
+from inquesto_core.report.escape import escape_terminal, wrap_columns
+from inquesto_core.report.heard_text import heard_lines, problem_lines, sound_lines, state_lines
+from inquesto_core.report.reasons import reason_text
+from inquesto_core.report.terminal import WIDTH
+from inquesto_core.report.timeline_text import timeline_lines
+from inquesto_core.report.why import why
+from inquesto_core.score.tables import EVENT_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +51,7 @@ _LISTED = (
     "tool_results",
     "events",
     "tool_calls",
+    "states",
     "transcript",
     "verdicts",
     "media",
@@ -52,9 +61,12 @@ _LISTED = (
 _CLOSE = 3
 #: Above this many ids only those that hold the one asked for, or are held by it, are suggested.
 _COMPARED_IDS = 20_000
-_ARGUMENT_COLUMNS = 120
-
-_SAYS = {True: "yes", False: "no", None: "undetermined"}
+#: States of a call that is one of the n.
+_IN_N = ("scored", "agent_fault")
+#: Section that a file fills, and whether the call has it.
+_FILES = {"tool calls": "has_trace", "transcript": "has_transcript", "verdicts": "has_verdicts"}
+_OUTCOMES = {True: "PASSED", False: "FAILED"}
+_OPEN_OUTCOMES = {"excluded": "EXCLUDED", "not_evaluated": "NOT EVALUATED"}
 
 Facts = dict[str, Any]
 Row = dict[str, Any]
@@ -74,9 +86,11 @@ def explain_facts(
     Returns
     -------
     dict
-        ``call``, ``decision`` (rows of those tables), ``why`` (a sentence), and every other table
-        as a list of rows. A transcript row also has ``cited_by``: the questions whose verdict
-        cites it. Text is as it came, not escaped.
+        ``call``, ``decision`` (rows of those tables), ``in_n``, ``why`` (a sentence), ``reasons``
+        (what each reason code of the state and of the timing means), ``undecided_events``,
+        ``criteria`` (of the event types found), ``limits``, and every other table as a list of
+        rows. A transcript row also has ``cited_by``: the questions whose verdict cites it. Text
+        is as it came, not escaped.
 
     Raises
     ------
@@ -91,10 +105,30 @@ def explain_facts(
         "decision": _plain(rows.row(0, named=True)),
         "why": "",
     }
+    facts["in_n"] = facts["decision"]["state"] in _IN_N
+    facts["reasons"] = {
+        code: reason_text(code)
+        for code in (
+            *(facts["decision"]["reasons"] or ()),
+            *(facts["call"]["timing_reasons"] or ()),
+        )
+    }
+    facts["undecided_events"] = [
+        event.name
+        for event in protocol.events
+        if facts["decision"].get(EVENT_PREFIX + event.name) is None
+    ]
+    near = protocol.instruments.foreground.parameters
+    facts["limits"] = {"max_doubt": near["max_doubt"]}
     for name in _LISTED:
         facts[name] = _rows(tables[name], call_id)
         for row in facts[name]:
             del row["call_id"]
+    facts["criteria"] = {
+        event.name: event.criterion
+        for event in protocol.events
+        if any(row["type"] == event.name for row in facts["events"])
+    }
     for turn in facts["transcript"]:
         turn["cited_by"] = [
             row["question"] for row in facts["verdicts"] if row["turn"] == turn["position"]
@@ -116,21 +150,35 @@ def explain_lines(
     facts = explain_facts(call_id, tables, decisions, protocol)
     sections = {
         "Timeline": timeline_lines(facts),
-        "Events (* = counted in the tallies)": _events(facts),
-        "Caller utterances and their replies": _replies(facts),
-        "Talk-overs": _talk_overs(facts),
-        "Barge-ins": barge_in_lines(facts),
+        "Events (* = the one of its type that is counted)": event_lines(facts),
+        "Caller utterances (C), what became of them, what they say (L)": reply_lines(facts),
+        "Talk-overs: agent turns (A) that begin inside a caller utterance": talk_over_lines(facts),
+        "Barge-ins of the caller": barge_in_lines(facts),
         "Long silences after the agent": silence_lines(facts),
-        "Tool calls": _tool_calls(facts),
-        "Transcript (> = cited by a verdict)": _transcript(facts),
-        "Verdicts": _verdicts(facts),
-        "Media": _media(facts),
-        "Problems": _problems(facts),
+        "Tool calls (T)": tool_lines(facts),
+        "Account, before -> after": state_lines(facts),
+        "Transcript (L, > = cited by a verdict)": transcript_lines(facts),
+        "Verdicts": verdict_lines(facts),
+        "What was heard on each side": heard_lines(facts),
+        "Problems and recording faults": problem_lines(facts),
     }
     lines = _header(facts)
     for title, body in sections.items():
-        lines += ["", title, *(body or ["  none"])]
-    return lines
+        lines += ["", title, *body] if body else []
+    return lines + _empty(facts, [title for title, body in sections.items() if not body])
+
+
+def _empty(facts: Facts, titles: list[str]) -> list[str]:
+    """Return which sections have nothing to show, those apart whose file the call lacks."""
+    lacks = {name for name, flag in _FILES.items() if not facts["call"][flag]}
+    names = [re.split(r" \(|,|:", title)[0].lower() for title in titles]
+    lines: list[str] = []
+    for label, found in (
+        ("None", [name for name in names if name not in lacks]),
+        ("Not known, as the call has no such file", [name for name in names if name in lacks]),
+    ):
+        lines += _wrap(f"{label}: {'; '.join(found)}", first="", rest="  ") if found else []
+    return ["", *lines] if lines else []
 
 
 def _plain(row: Row) -> Row:
@@ -180,11 +228,16 @@ def _named(row: Row, names: Mapping[str, str]) -> str:
 
 def _header(facts: Facts) -> list[str]:
     call, decision = facts["call"], facts["decision"]
-    outcome = {True: "PASSED", False: "FAILED", None: "NOT DECIDED"}[decision["passed"]]
+    state = str(decision["state"])
     goal = {True: "goal reached", False: "goal not reached", None: "goal undetermined"}
-    state = str(decision["state"]).replace("_", " ")
     worst = decision["worst_severity"]
-    status = [outcome, state, goal[decision["goal"]], f"worst S{worst}" if worst else "no event"]
+    status = [
+        _OUTCOMES.get(decision["passed"]) or _OPEN_OUTCOMES.get(state, "NOT DECIDED"),
+        "counts in n" if facts["in_n"] else "not in n",
+        *([state.replace("_", " ")] if state in _IN_N else []),
+        goal[decision["goal"]],
+        f"worst event S{worst}" if worst else "no event",
+    ]
     place = {
         "scenario_id": "scenario",
         "condition": "condition",
@@ -192,183 +245,46 @@ def _header(facts: Facts) -> list[str]:
         "trial": "trial",
         "identity": "identity",
     }
+    origin = {
+        "agent_name": "agent",
+        "platform": "platform",
+        "ended_by": "ended by",
+        "ended_reason": "reason",
+    }
     lines = [
         *_wrap(str(decision["call_id"]), first="Call ", rest="  "),
         *_wrap(_named(decision, place) or "no scenario, condition or group is named"),
     ]
-    origin = {"agent_name": "agent", "platform": "platform", "ended_by": "ended by"}
     lines += _wrap(_named(call, origin)) if _named(call, origin) else []
-    lines += _wrap(" · ".join(status))
-    if decision["reasons"]:
-        lines += _wrap("reasons: " + ", ".join(decision["reasons"]))
-    return [*lines, "", *_wrap(facts["why"], first="Why: ", rest="  "), "", *_timing(facts)]
+    lines += ["", *_wrap(" · ".join(status), first="", rest="  ")]
+    return [*lines, *_wrap(facts["why"], first="", rest="  "), "", *_timing(facts)]
 
 
 def _timing(facts: Facts) -> list[str]:
     call, decision = facts["call"], facts["decision"]
-    if call["timing_reasons"]:
-        return _wrap("timing not evaluated: " + "; ".join(map(reason_text, call["timing_reasons"])))
-    if call["timing_source"] is None:
-        return ["  timing not evaluated: there is none"]
+    if call["timing_reasons"] or call["timing_source"] is None:
+        reasons = "; ".join(map(reason_text, call["timing_reasons"] or ())) or "there is none"
+        lines = _wrap(f"timing not evaluated: {reasons}")
+        if facts["segments"]:
+            lines += _wrap("what was heard is shown below, and no event is taken from it")
+        return lines
     median, p95 = decision["median_latency_ms"], decision["p95_latency_ms"]
-    numbers = {
+    latency = "no reply to time" if median is None else f"median {median:g} ms, p95 {p95} ms"
+    counts = {
         "n_utterances": "caller utterances",
+        "n_replied": "replied to",
+        "n_no_reply": "without reply",
         "n_agent_turns": "agent turns",
-        "n_replied": "replied",
-        "n_no_reply": "no reply",
         "n_talk_over": "talk-overs",
-        "longest_unanswered_ms": "longest unanswered ms",
-        "longest_dead_air_ms": "longest dead air ms",
+        "n_barge_in": "barge-ins",
     }
-    latency = "no latency" if median is None else f"median latency {median:g} ms, p95 {p95} ms"
-    lines = _wrap(f"timing {call['timing_source']} · {latency} · {_named(decision, numbers)}")
+    lines = _wrap(f"reply latency: {latency} (timing {call['timing_source']})")
+    lines += _wrap(_named(decision, counts)) if _named(decision, counts) else []
+    if decision["longest_unanswered_ms"] is not None:
+        lines += _wrap(f"longest wait of the caller: {decision['longest_unanswered_ms']} ms")
+    if decision["longest_dead_air_ms"]:
+        lines += _wrap(f"longest silence in an agent turn: {decision['longest_dead_air_ms']} ms")
     lines += sound_lines(decision)
     if decision["fragile_limits"]:
-        lines += _wrap("fragile limits: " + ", ".join(decision["fragile_limits"]))
-    return lines
-
-
-def _number(value: int | None) -> str:
-    return NOTHING if value is None else str(value)
-
-
-def _events(facts: Facts) -> list[str]:
-    """Return a line an event in order of time; where to look stands below where it is too long."""
-    if not facts["events"]:
-        return []
-    lines = [f"  {'type':<19}S{'time':>11}{'value':>7}{'limit':>7}{'margin':>8}  source, evidence"]
-    ordered = sorted(
-        facts["events"], key=lambda row: (row["at_ms"] is None, row["at_ms"] or 0, row["type"])
-    )
-    for row in ordered:
-        margin = NOTHING if row["margin_ms"] is None else f"{row['margin_ms']:+d}"
-        line = (
-            f" {'*' if row['counted'] else ' '}{row['type']:<19}{row['severity']}"
-            f"{format_time(row['at_ms']):>11}{_number(row['value']):>7}"
-            f"{_number(row['threshold']):>7}{margin:>8}"
-        )
-        where = f"{row['source']}, {row['evidence_key']}"
-        lines += _wrap(where, first=f"{line}  ", rest=" " * 58)
-    return lines
-
-
-def _span(row: Row) -> str:
-    return f"{format_time(row['start_ms'])}–{format_time(row['end_ms'])}"
-
-
-def _events_at(facts: Facts, key: str) -> str:
-    """Return the types of the events that point at a piece of evidence, in brackets."""
-    types = sorted({row["type"] for row in facts["events"] if row["evidence_key"] == key})
-    return f"  [{', '.join(types)}]" if types else ""
-
-
-def _replies(facts: Facts) -> list[str]:
-    lines = []
-    for row in facts["replies"]:
-        took = ""
-        if row["latency_ms"] is not None:
-            took = f"{row['latency_ms']} ms"
-        elif row["waited_ms"] is not None:
-            took = f"waited {row['waited_ms']} ms"
-        took += ", tool" if row["tool_in_wait"] else ""
-        events = _events_at(facts, f"replies/{row['utterance']}")
-        line = f"{row['utterance']:>4} {_span(row):<22}{row['status']:<13}{took:<16}"
-        lines.append(clip_columns(escape_terminal(line + events).rstrip(), WIDTH))
-    return lines
-
-
-def _talk_overs(facts: Facts) -> list[str]:
-    lines = []
-    for row in facts["talk_overs"]:
-        marks = [
-            name
-            for name, is_so in (
-                (str(row["kind"]).replace("_", " "), True),
-                ("short", row["short"]),
-                ("simultaneous start", row["simultaneous"]),
-                ("not counted", not row["counted"]),
-            )
-            if is_so
-        ]
-        lines += _wrap(
-            f"turn {row['turn']} at {format_time(row['at_ms'])} over utterance "
-            f"{row['utterance']}, which ends {row['value_ms']} ms later: {', '.join(marks)}"
-        )
-    return lines
-
-
-def _tool_calls(facts: Facts) -> list[str]:
-    lines = []
-    for row in facts["tool_calls"]:
-        given = row["arguments"] if row["arguments"] is not None else row["raw_arguments"]
-        shown = clip_columns(escape_terminal(given or ""), _ARGUMENT_COLUMNS)
-        events = _events_at(facts, f"tool_calls/{row['position']}")
-        begin = f"{row['position']:>4} {_span(row)} {row['status']}  "
-        lines += _wrap(f"{row['name']}({shown}){events}", first=begin, rest="       ")
-        if row["result"] is not None:
-            result = clip_columns(escape_terminal(row["result"]), _ARGUMENT_COLUMNS)
-            lines += _wrap(result, first="     -> ", rest="        ")
-        heard = heard_after(facts, row["position"])
-        lines += _wrap(heard, first="     ", rest="     ") if heard else []
-    return lines
-
-
-def _transcript(facts: Facts) -> list[str]:
-    lines = []
-    for row in facts["transcript"]:
-        cited = f"  [{', '.join(row['cited_by'])}]" if row["cited_by"] else ""
-        heard = row["text"] if row["heard_text"] is None else row["heard_text"]
-        begin = (
-            f" {'>' if cited else ' '}{row['position']:>3} {format_time(row['start_ms']):>9} "
-            f"{row['speaker']:<6} "
-        )
-        lines += _wrap((heard or "") + cited, first=begin, rest=" " * len(begin))
-        if row["heard_text"] is not None and row["heard_text"] != row["text"]:
-            lines += _wrap(
-                f"(as written: {row['text']})", first=" " * len(begin), rest=" " * len(begin)
-            )
-    return lines
-
-
-def _verdicts(facts: Facts) -> list[str]:
-    lines = []
-    for row in facts["verdicts"]:
-        turn = "" if row["turn"] is None else f" (turn {row['turn']})"
-        reason = f": {row['reason']}" if row["reason"] else ""
-        lines += _wrap(f"{row['question']} {_SAYS[row['verdict']]}{turn}{reason}")
-    models = {(row["source"], row["model"]) for row in facts["verdicts"]}
-    for source, model in sorted(models, key=str):
-        lines += _wrap(f"source: {source}, model: {model or 'not named'}")
-    return lines
-
-
-def _media(facts: Facts) -> list[str]:
-    lines = []
-    for row in facts["media"]:
-        parts = [f"{row['channel']}: {row['file'] or 'no file'}", row["format"], row["codec"]]
-        for key, words in (
-            ("channel_index", "channel {}"),
-            ("sample_rate_hz", "{} Hz"),
-            ("duration_ms", "{} ms"),
-        ):
-            parts.append(None if row[key] is None else words.format(row[key]))
-        for key, label in (("active", "speech"), ("floor", "floor"), ("peak", "peak")):
-            level = row[f"{key}_dbfs"]
-            parts.append(f"{label} {NOTHING if level is None else f'{level:.1f} dBFS'}")
-        if row["clipped_fraction"]:
-            parts.append(f"clipped {100 * row['clipped_fraction']:.2f} %")
-        if row["missing_ms"]:
-            parts.append(f"{row['missing_ms']} ms missing")
-        lines += _wrap(", ".join(filter(None, parts)))
-    return lines
-
-
-def _problems(facts: Facts) -> list[str]:
-    lines = []
-    for row in facts["problems"]:
-        place = " ".join(filter(None, (row["file"], row["pointer"])))
-        text = f"{row['level']} {row['code']}: {row['message']}"
-        lines += _wrap(text if not place or place in text else f"{text} ({place})")
-    if facts["call"]["warnings"]:
-        lines += _wrap("warnings: " + ", ".join(facts["call"]["warnings"]))
+        lines += _wrap("close to a limit: " + ", ".join(decision["fragile_limits"]))
     return lines

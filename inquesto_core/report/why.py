@@ -8,45 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from inquesto_core.report.call_text import words_at
+from inquesto_core.report.reasons import reason_text
 from inquesto_core.report.timeline_text import format_time
 from inquesto_core.score.tables import EVENT_PREFIX
 
 if TYPE_CHECKING:
     from inquesto_core.protocol.definition import Protocol
 
-__all__ = ["reason_text", "why"]
+__all__ = ["why"]
 
-#: What a reason code means, the part after its colon left out.
-_REASONS = {
-    "agent_silent": "the agent never made a sound while the caller spoke",
-    "audio_missing": "an audio file is missing",
-    "call_missing": "the archive does not hold the call",
-    "caller_deviation": "the caller left the script",
-    "channel_silent": "one side's channel is silent",
-    "channels_identical": "both channels carry the same sound",
-    "crash": "the agent crashed",
-    "duplicate_slot": "several calls fill the same slot",
-    "duplicate_call_id": "different bundles have its id",
-    "exclusion_unknown": "it asks to be left out for a reason that the protocol does not have",
-    "hangup_mid_call": "the agent hung up in mid-call",
-    "lost_session": "the session was lost",
-    "mono_recording": "both sides are on one channel",
-    "predicate_undetermined": "a predicate of the scenario cannot be decided",
-    "stall": "the agent stalled",
-    "system_ended_agent_turn": "the system ended the call while the agent spoke",
-    "timing_missing": "there is no timing",
-    "timing_undetermined": "the timing cannot be decided",
-    "trace_missing": "there is no readable tool trace",
-    "undetermined": "what could decide the call is undetermined",
-    "unknown_condition": "the population does not name its condition",
-    "unknown_group": "the population does not name its speaker group",
-    "unknown_scenario": "the population does not name its scenario",
-    "unknown_trial": "it is not known which trial it is",
-    "unreadable_bundle": "its call.json cannot be read",
-    "unreadable_recording": "the recording cannot be read",
-    "verdict_missing": "the judge's answer is missing",
-    "verdict_undetermined": "the judge could not tell",
-}
+#: Longer words are not quoted; the transcript has them.
+_QUOTED_CHARACTERS = 120
 _MANY = {1: "once", 2: "twice"}
 
 Facts = dict[str, Any]
@@ -59,9 +32,11 @@ def why(facts: Facts, protocol: Protocol) -> str:
     reasons = "; ".join(reason_text(code) for code in decision["reasons"] or ())
     state, causes = decision["state"], _failing(facts, protocol)
     if state == "excluded":
-        return f"Outside n: {reasons or 'no reason is stated'}."
+        text = f"Outside n: {reasons or 'no reason is stated'}. "
+        return text + "It neither passes nor fails; what it holds is shown all the same."
     if state == "agent_fault":
-        return f"Failed, in n, because the agent's side broke the call off: {reasons}."
+        text = f"Failed, because the agent's side broke the call off: {reasons}"
+        return text + f"{_broken_off(facts)}. Such a call stays in n, as a failure."
     if state == "not_evaluated":
         text = f"Not evaluated, because {reasons or 'something decisive is undetermined'}."
         if decision["known_fail"]:
@@ -75,12 +50,6 @@ def why(facts: Facts, protocol: Protocol) -> str:
     if decision["borderline"]:
         text += " Borderline: within the timing uncertainty this would change."
     return text
-
-
-def reason_text(code: str) -> str:
-    """Return a reason in plain words with its code; a code that has none stands alone."""
-    words = _REASONS.get(code.partition(":")[0])
-    return code if words is None else f"{words} ({code})"
 
 
 def _failing(facts: Facts, protocol: Protocol) -> list[str]:
@@ -98,7 +67,7 @@ def _failing(facts: Facts, protocol: Protocol) -> list[str]:
     for event in causes:
         rows = [row for row in facts["events"] if row["type"] == event.name]
         clause = f"{event.name} (S{event.severity}: {event.criterion})"
-        clauses.append(clause + (f", {_occurrences(rows)}" if rows else ""))
+        clauses.append(clause + (f", {_occurrences(rows, facts)}" if rows else ""))
     goal = decision["goal"]
     if goal is None and decision["passed"] is not None:
         goal = decision["goal_judge_free"]
@@ -107,13 +76,47 @@ def _failing(facts: Facts, protocol: Protocol) -> list[str]:
     return clauses
 
 
-def _occurrences(rows: list[Row]) -> str:
-    times = sorted(row["at_ms"] for row in rows if row["at_ms"] is not None)
+def _broken_off(facts: Facts) -> str:
+    """Return where the recording ends and when the agent was last heard before."""
+    end_ms = facts["call"]["window_to_ms"]
+    if end_ms is None or not facts["turns"]:
+        return ""
+    turn = facts["turns"][-1]
+    return (
+        f"; its last turn sounds from {format_time(turn['start_ms'])} to "
+        f"{format_time(turn['end_ms'])}, the call ends at {format_time(end_ms)}"
+    )
+
+
+def _occurrences(rows: list[Row], facts: Facts) -> str:
+    ordered = sorted(rows, key=lambda row: (row["at_ms"] is None, row["at_ms"] or 0))
+    first, several = ordered[0], len(rows) > 1
     text = f"found {_MANY.get(len(rows), f'{len(rows)} times')}"
-    if times:
-        text += f"{'' if len(rows) == 1 else ', first'} at {format_time(times[0])}"
+    if first["at_ms"] is not None:
+        text += f"{', first' if several else ''} at {format_time(first['at_ms'])}"
     margins = [row["margin_ms"] for row in rows if row["margin_ms"] is not None]
-    return text + (f", at most {max(margins)} ms over the limit" if margins else "")
+    if margins:
+        text += f", {'at most ' if several else ''}{max(margins)} ms over the limit"
+    return text + _evidence(facts, first)
+
+
+def _evidence(facts: Facts, event: Row) -> str:
+    """Return what an event points at: a tool call, a verdict's reason, or the caller's words."""
+    table, _, position = event["evidence_key"].partition("/")
+    for row in facts["tool_calls"]:
+        if table == "tool_calls" and position == str(row["position"]):
+            return f", in the tool call T{position}, {row['name']}"
+    for row in facts["verdicts"]:
+        if table == "verdicts" and position == row["question"] and row["reason"]:
+            line = "" if row["turn"] is None else f" (L{row['turn']} of the transcript)"
+            return f": {row['reason'].rstrip(' .')}{line}"
+    for row in facts["replies"]:
+        if table == "replies" and position == str(row["utterance"]):
+            said = words_at(facts, "caller", row["start_ms"], row["end_ms"])
+            text = " ".join(each["heard_text"] or each["text"] or "" for each in said)
+            short = text and len(text) <= _QUOTED_CHARACTERS
+            return f', after the caller says "{text}"' if short else ""
+    return ""
 
 
 def _goal_clause(facts: Facts, protocol: Protocol) -> str:
@@ -125,4 +128,5 @@ def _goal_clause(facts: Facts, protocol: Protocol) -> str:
     if answer["verdict"]:
         return "the goal was not reached: the judge read success, trace or state do not show it"
     reason = f": {answer['reason'].rstrip(' .')}" if answer["reason"] else ""
-    return f"the goal was not reached, as the judge reads it{reason}"
+    line = "" if answer["turn"] is None else f" (L{answer['turn']} of the transcript)"
+    return f"the goal was not reached, as the judge reads it{reason}{line}"

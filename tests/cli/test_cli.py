@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import shutil
 
 import polars as pl
@@ -19,13 +20,18 @@ def run(capsys, *arguments):
     return exit_.value.code, printed.out, printed.err
 
 
-@pytest.fixture(scope="module")
-def first_run(project):
-    """Return the module that runs the README's first command."""
-    spec = importlib.util.spec_from_file_location("first_run", project / "docs" / "first_run.py")
+def script(project, name):
+    """Return a script of the documentation as a module."""
+    spec = importlib.util.spec_from_file_location(name, project / "docs" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def first_run(project):
+    """Return the module that runs the README's first command."""
+    return script(project, "first_run")
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +57,34 @@ def test_the_readme_shows_what_its_first_command_prints(first_run, sample_run):
     """If it does not any more: `python docs/first_run.py` writes the block anew."""
     printed, _ = sample_run
     assert first_run.readme_block() == first_run.shown(printed)
+
+
+def test_the_readme_shows_the_picture_of_its_call_as_it_is(project, sample_run):
+    """If it is another by now: `python docs/timeline_picture.py` draws it anew."""
+    _, out = sample_run
+    picture = script(project, "timeline_picture")
+    drawn = picture.draw(picture.explained(out))
+    assert (project / "docs" / "timeline.svg").read_text("utf-8") == drawn
+    readme = (project / "README.md").read_text("utf-8")
+    assert re.search(r"!\[Timeline[^]]+\]\(docs/timeline\.svg\)", readme)
+    assert picture.CALL in readme
+
+
+@pytest.mark.parametrize(
+    ("call", "because"),
+    [
+        ("hasty-012-invoice_up-clean", ("slow_turn", "no reply", "goal was not reached")),
+        ("steady-023-escalate_refund-babble", ("goal was not reached", "supervisor")),
+        ("hasty-006-cancel_sub-telephone", ("the system ended the call while the agent spoke",)),
+    ],
+)
+def test_explain_begins_with_why_a_call_failed(capsys, sample_run, call, because):
+    _, out = sample_run
+    _, printed, _ = run(capsys, "explain", out, call)
+    status, reason = printed.split("\n\n")[1].split("\n", 1)
+    assert status.startswith("FAILED")
+    for words in because:
+        assert words in " ".join(reason.split())
 
 
 def test_score_prints_the_citation_of_every_agent_after_an_empty_line(sample_run):

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+import soundfile
 from spoken import PROTOCOL, lane, spoken
 from synth import BASE, OVL, Script
 
@@ -262,3 +263,45 @@ def test_evidence_is_the_networks_arithmetic():
     )
     rows = np.array([[1.0, 1.0], [-1.0, 0.0]])
     assert network.evidence(rows).tolist() == [6.0, 3.0]
+
+
+def test_a_caller_over_the_bleed_of_another_headset_is_found_where_people_heard_them(
+    shared, vad, network
+):
+    errors = []
+    for clip in json.loads((shared / "audio/ami/labels.json").read_bytes()):
+        sound, _ = soundfile.read(shared / "audio/ami" / clip["clip"], dtype="float32")
+        sides = sound[:, [clip["caller_channel"], clip["agent_channel"]]]
+        speech = heard(sides - sides.mean(axis=0), vad, network)["caller"].speech.accepted
+        onsets = [start for start, _ in joined(speech)]
+        errors.append(min(abs(onset - clip["caller_onset_ms"]) for onset in onsets))
+    assert np.median(errors) <= 20
+    assert max(errors) <= 300
+
+
+@pytest.mark.parametrize("name", ["babble10", "crowd10", "tv10", "tv5"])
+def test_a_party_in_front_of_a_near_background_is_found_in_the_built_calls(
+    name, shared, vad, network
+):
+    missed, false = [], []
+    for path in sorted(shared.glob(f"audio/dev/*_{name}/truth.json")):
+        truth = json.loads(path.read_bytes())
+        sound, _ = soundfile.read(path.parent / "call.flac", dtype="float32")
+        caller = heard(sound - sound.mean(axis=0), vad, network)["caller"]
+        if caller.indistinct:
+            continue
+        found = joined(caller.speech.accepted)
+        true = joined(
+            np.array(
+                [
+                    (round(start * 1000), round(end * 1000))
+                    for said in truth["utterances"]
+                    if said["channel"] == "caller"
+                    for start, end in said["segments_s"]
+                ]
+            ).reshape(-1, 2)
+        )
+        missed += [s for s, _ in true if min(abs(s - start) for start, _ in found) > 600]
+        false += [(s, e) for s, e in found if not any(s < end and e > start for start, end in true)]
+    assert missed == []
+    assert false == []

@@ -89,8 +89,10 @@ def lanes(tables: dict[str, pl.DataFrame]) -> dict[str, str]:
     """Return the drawn lanes of a call of one row, by name."""
     facts = explain_facts("c1", tables, make_decisions({}), PROTOCOL)
     found = {}
-    for line in timeline_lines(facts)[6:]:
-        found[line[7:13].strip()] = line[15:75]
+    for line in timeline_lines(facts):
+        name = line[7:13].strip()
+        if name in {"caller", "agent", "wait", "tools", "events"} and not line[:2].strip():
+            found[name] = line[15:75]
     return found
 
 
@@ -205,7 +207,11 @@ def test_rejected_sound_pauses_and_the_window_have_marks_of_their_own():
         ],
         utterances=[{"position": 0, "start_ms": 2000, "end_ms": 4000}],
     )
-    assert lanes(tables)["caller"] == "....    ####--##        ::" + " " * 30 + "...."
+    assert lanes(tables)["caller"] == "....    ####--##        ee" + " " * 30 + "...."
+    text = explain(tables)
+    assert "e not counted: echo of the other side" in text
+    assert "- pause within" in text and ". not scored" in text
+    assert "X both at once" not in text
 
 
 def test_the_most_severe_event_stays_visible_where_two_begin():
@@ -214,8 +220,8 @@ def test_the_most_severe_event_stays_visible_where_two_begin():
         tool_calls=[{"position": 0, "name": "x", "start_ms": 500, "end_ms": 1000}],
     )
     drawn = lanes(tables)
-    assert drawn["events"].strip() == "5" + "~" * 12
-    assert drawn["tools"].strip() == "T="
+    assert drawn["events"].strip() == "5" + "~" * 12 + " false_accept, slow_turn"
+    assert drawn["tools"].strip() == "T= x"
 
 
 def test_rows_without_anything_are_one_line():
@@ -281,7 +287,13 @@ def test_every_section_shows_its_evidence():
                 {"position": 0, "name": "refund", "status": "error", "raw_arguments": "{bad"}
             ],
             transcript=[
-                {"position": 0, "speaker": "caller", "start_ms": 1000, "text": "Hello."},
+                {
+                    "position": 0,
+                    "speaker": "caller",
+                    "start_ms": 1000,
+                    "end_ms": 2000,
+                    "text": "Hello.",
+                },
                 {"position": 1, "speaker": "agent", "text": "It is $9.", "heard_text": "It is"},
             ],
             verdicts=[
@@ -295,17 +307,20 @@ def test_every_section_shows_its_evidence():
         event_slow_turn=True,
     )
     for expected in (
-        " *slow_turn          3   0:02.000   3001   3000      +1  audio, replies/0",
-        "   0 0:01.000–0:02.000     replied      3001 ms           [slow_turn]",
-        "overlapped",
-        "turn 2 at 0:09.100 over utterance 1, which ends 400 ms later: cut in, short, not counted",
-        "error  refund({bad)",
-        "   0  0:01.000 caller Hello.",
-        " >  1         – agent  It is [wrong_info]",
-        "(as written: It is $9.)",
-        "wrong_info yes (turn 1): Not $9.",
+        " *slow_turn          3   0:02.000   3001   3000      +1  audio: C0",
+        "    a reply > 3000 ms after the caller stops, or no reply",
+        "  C0   0:01.000–0:02.000  reply after 3001 ms [slow_turn]",
+        '      L0: "Hello."',
+        "no wait: the agent speaks from before its start to",
+        "A2 begins at 0:09.100, 400 ms before C1 ends: in a pause of the caller's, a short",
+        "error  refund\n       given  {bad",
+        "  L0    0:01.000 caller Hello.",
+        " >L1           – agent  It is",
+        "(written, not all heard: It is $9.)",
+        "<- wrong_info",
+        "wrong_info yes (L1): Not $9.",
         "goal_achieved undetermined",
-        "caller: a.flac, 8000 Hz",
+        "caller a.flac, 8000 Hz",
         "warning odd: is odd (t.json)",
     ):
         assert expected in " ".join(text.split("\n    ")) or expected in text
@@ -391,21 +406,165 @@ def test_what_is_measured_outside_the_score_is_shown_and_stands_in_the_facts():
     sound = {"caller_voiced_ms": 2040, "agent_voiced_ms": 3000, "overlap_ms": 450}
     text = " ".join(explain(tables, **sound).split())
     for expected in (
-        "sound: caller 2.0 s · agent 3.0 s · both at once 0.5 s",
-        "replied 800 ms, tool",
-        "replied 90 ms",
-        "utterance 0 at 0:05.000 into turn 1, attempt of 2000 ms: the agent stops after 450 ms",
-        "utterance 1 at 0:05.000 into turn 1, attempt of 2000 ms: the agent goes on for 2000 ms",
-        "attempt of 2000 ms: the window closes first",
+        "speech: caller 2.0 s · agent 3.0 s · both at once 0.5 s",
+        "reply after 800 ms, a tool call within",
+        "reply after 90 ms",
+        "C0 at 0:05.000 into A1, 2000 ms, an attempt to interrupt: the agent stops 450 ms after",
+        "C1 at 0:05.000 into A1, 2000 ms, an attempt to interrupt: the agent goes on for 2000 ms",
+        "an attempt to interrupt: the scored window closes before that is told",
         "from 0:09.000 for 5000 ms, then the agent speaks again",
-        "another result comes first",
+        "another result comes before the agent speaks",
         "the agent is heard 300 ms after the result",
     ):
         assert expected in text
-    assert "90 ms, tool" not in text
+    assert "90 ms, a tool" not in text
     facts = explain_facts("c1", tables, make_decisions(sound), PROTOCOL)
     assert [row["yield_ms"] for row in facts["barge_ins"]] == [450, None, None]
     assert facts["silences"][0]["tool_inside"] is None
     assert facts["tool_results"][1]["first_sound_ms"] == 300
     assert facts["decision"]["overlap_ms"] == 450
     json.dumps(facts)
+
+
+def heard(**row: object) -> str:
+    """Return what is said of a caller's channel, in one line."""
+    media = {"channel": "caller", "file": "a.flac", "background_near": False, **row}
+    return " ".join(explain(make_tables(media=[media])).split())
+
+
+def test_a_near_background_is_told_with_level_and_doubt_and_the_limit_of_the_doubt():
+    text = heard(background_near=True, snr_db=8.62, separation=4.2, doubt=0.031)
+    assert "background: near, the caller was told from it, 8.6 dB louder, 4.2 standard" in text
+    limit = PROTOCOL.instruments.foreground.parameters["max_doubt"]
+    assert f"doubt 0.03 (above {limit} timing is not evaluated)" in text
+    assert "background: none that is near" in heard()
+
+
+def test_an_echo_is_told_with_delay_gain_and_what_was_taken_away():
+    text = heard(leak_delay_ms=120, leak_db=-19.96, leak_removed_db=9.5)
+    assert "comes in 120 ms late at -20.0 dB, and was taken away (level falls by 9.5 dB" in text
+    assert "echo: none found" in heard()
+
+
+def test_rejected_sound_is_summed_by_its_reason():
+    tables = make_tables(
+        media=[{"channel": "caller"}, {"channel": "agent"}],
+        segments=[
+            *sounds("caller", (0, 500), (800, 1500), rejected="background"),
+            *sounds("caller", (2000, 2100), rejected="dtmf"),
+            *sounds("agent", (0, 300), rejected="a_new_reason"),
+        ],
+    )
+    text = explain(tables)
+    assert "not counted: 1.2 s behind the party (background, 2 stretches)" in text
+    assert "not counted: 0.1 s keypad tone (dtmf, 1 stretch)" in text
+    assert "not counted: 0.3 s a_new_reason (a_new_reason, 1 stretch)" in text
+    assert "o not counted" in text
+
+
+def wait(**row: object) -> dict[str, object]:
+    times = {"utterance": 0, "start_ms": 500, "end_ms": 1000, "clock_ms": 1000}
+    return {**times, "status": "replied", **row}
+
+
+@pytest.mark.parametrize(
+    ("row", "drawn"),
+    [
+        pytest.param(wait(latency_ms=500), "    >> C0 500 ms", id="replied"),
+        pytest.param(
+            wait(status="no_reply", waited_ms=1000), "    !!!! C0 no reply 1000 ms", id="no_reply"
+        ),
+        pytest.param(wait(status="censored", waited_ms=250), "    ? C0 open 250 ms", id="open"),
+        pytest.param(
+            wait(start_ms=13_000, end_ms=13_500, clock_ms=13_500, latency_ms=500),
+            " " * 44 + "C0 500 ms >>",
+            id="before_the_mark_where_there_is_no_room_after_it",
+        ),
+    ],
+)
+def test_a_wait_is_drawn_to_scale_and_named(row, drawn):
+    facts = make_tables(replies=[row])
+    assert lanes(facts)["wait"].rstrip() == drawn
+
+
+def test_marks_that_touch_share_one_name_and_a_name_never_covers_a_mark():
+    calls = [(500, 600, "look_up"), (760, 800, "verify"), (2750, 2800, "refund")]
+    tables = make_tables(
+        tool_calls=[
+            {"position": at, "name": name, "start_ms": start, "end_ms": end}
+            for at, (start, end, name) in enumerate(calls)
+        ]
+    )
+    assert lanes(tables)["tools"].rstrip() == "  TT       T refund"
+
+
+def test_only_what_the_call_changed_in_the_account_is_shown():
+    state = {"before": '{"a":{"n":1,"x":[]}}', "after": '{"a":{"n":1,"x":[49]}}'}
+    assert "  a.x: [] -> [49]" in explain(make_tables(states=[state]))
+    state["expected"] = '{"a":{"n":2,"x":[49]}}'
+    assert "expected, and found: a.n: 2 -> 1" in explain(make_tables(states=[state]))
+    same = {"before": '{"a":1}', "after": '{"a":1}'}
+    assert "Account, before -> after\n  unchanged" in explain(make_tables(states=[same]))
+
+
+def test_what_was_not_recorded_is_told_apart_from_what_did_not_happen():
+    text = " ".join(explain(make_tables(calls=[{"has_trace": True}])).split())
+    absent = text.partition("Not known, as the call has no such file: ")[2]
+    assert absent.startswith("transcript; verdicts")
+    assert "tool calls" not in absent
+    assert "tool calls" in text.partition("None: ")[2]
+
+
+def test_the_first_line_of_the_status_says_whether_the_call_is_one_of_the_n():
+    tables = make_tables()
+    for decision, expected in (
+        ({"passed": True}, "PASSED · counts in n · scored · goal reached · no event"),
+        (
+            {"state": "agent_fault", "passed": False, "goal": False},
+            "FAILED · counts in n · agent fault · goal not reached",
+        ),
+        ({"state": "excluded", "passed": None}, "EXCLUDED · not in n"),
+        ({"state": "not_evaluated", "passed": None}, "NOT EVALUATED · not in n"),
+    ):
+        assert expected in explain(tables, **decision)
+
+
+def test_a_call_whose_timing_is_not_evaluated_says_why_before_it_shows_what_was_heard():
+    tables = make_tables(
+        calls=[{"timing_reasons": ["clock_conflict"]}], segments=sounds("agent", (0, 500))
+    )
+    text = " ".join(explain(tables).split())
+    assert "timing not evaluated: the sound and the transcript's times do not run on one" in text
+    assert "no event is taken from it" in text
+    facts = explain_facts("c1", tables, make_decisions({}), PROTOCOL)
+    assert facts["reasons"]["clock_conflict"].endswith("one clock (clock_conflict)")
+
+
+def test_a_slow_reply_is_told_with_the_words_that_got_it():
+    tables = make_tables(
+        events=[slow_turn()],
+        replies=[wait(latency_ms=3001)],
+        transcript=[
+            {"position": 0, "speaker": "caller", "start_ms": 510, "end_ms": 990, "text": "Why?"}
+        ],
+    )
+    text = why(tables, passed=False, event_slow_turn=True)
+    assert 'found once at 0:02.000, 1 ms over the limit, after the caller says "Why?"' in text
+
+
+def test_events_that_the_evidence_leaves_open_are_named():
+    text = explain(make_tables(), event_wrong_info=None, passed=None, state="not_evaluated")
+    assert "not decided: wrong_info" in text
+
+
+def test_a_failing_event_names_the_tool_call_or_the_verdict_that_shows_it():
+    action = slow_turn(type="unverified_action", margin_ms=None, evidence_key="tool_calls/1")
+    info = slow_turn(type="wrong_info", margin_ms=None, evidence_key="verdicts/wrong_info")
+    tables = make_tables(
+        events=[action, info],
+        tool_calls=[{"position": 0, "name": "look_up"}, {"position": 1, "name": "refund"}],
+        verdicts=[{"question": "wrong_info", "verdict": True, "turn": 4, "reason": "It is $9."}],
+    )
+    text = why(tables, passed=False, event_unverified_action=True, event_wrong_info=True)
+    assert "at 0:02.000, in the tool call T1, refund" in text
+    assert "at 0:02.000: It is $9 (L4 of the transcript)" in text
