@@ -126,7 +126,9 @@ def test_every_module_says_what_it_decides(project):
 
 def test_no_room_is_a_drawer_for_leftovers(project):
     drawers = {"utils", "common", "helpers", "models", "misc"}
-    assert [path for path in project.glob("inquesto_core/**/*.py") if path.stem in drawers] == []
+    # A module of cli is named as its command is.
+    rooms = [p for p in project.glob("inquesto_core/**/*.py") if p.parent.name != "cli"]
+    assert [path for path in rooms if path.stem in drawers] == []
 
 
 def test_no_two_test_files_share_a_name(project):

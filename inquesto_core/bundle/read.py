@@ -31,6 +31,7 @@ from inquesto_core.bundle.call import (
     RecordedVerdicts,
     ToolTrace,
 )
+from inquesto_core.bundle.fenced import without_fence
 from inquesto_core.bundle.files import hash_file, leaves_bundle, open_inside, read_whole
 from inquesto_core.bundle.trace import build_trace
 from inquesto_core.bundle.transcript import build_transcript
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
 __all__ = ["read_bundle"]
 
 Part = TypeVar("Part")
+
+#: The part that a language model may have written, fence and all.
+_WRITTEN_BY_MODELS = "verdicts"
 
 
 def read_bundle(ref: BundleRef) -> Bundle:
@@ -132,6 +136,8 @@ def _read_part(
         with open_inside(root, file) as source:
             data = read_whole(source, file)
         digests[file] = digest_bytes(data)
+        if name == _WRITTEN_BY_MODELS:
+            data = without_fence(data)
         part, warnings = build(schema.load(data, name, file=file))
     except InquestoError as exc:
         problems.append(replace(exc.problem, code=f"{name}_unparseable", file=file))

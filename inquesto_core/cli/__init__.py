@@ -21,6 +21,7 @@ COMMANDS = {
     "score": "Score call bundles and write a run folder.",
     "validate": "Check call bundles without scoring them.",
     "explain": "Show one call of a run: timeline, events, trace, verdicts.",
+    "models": "Show and verify the pinned model files.",
     "protocol": "List, show and compare protocols.",
 }
 

@@ -29,8 +29,8 @@ _CODES: tuple[tuple[type[InquestoError], int], ...] = (
     (StoreError, 5),
 )
 
-#: Store errors that are a wrong argument and not a failed disk.
-_USAGE = frozenset({"not_a_run", "call_unknown", "out_not_empty"})
+#: Errors that are a wrong argument and not a failed disk or model.
+_USAGE = frozenset({"not_a_run", "call_unknown", "out_not_empty", "judge_unknown"})
 
 
 def code_of(error: InquestoError) -> int:

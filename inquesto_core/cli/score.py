@@ -13,29 +13,40 @@ from inquesto_core.cli.output import say
 __all__ = ["command"]
 
 
-def _plain_progress(done: int, total: int) -> None:
-    step = max(1, total // 10)
-    if done % step == 0 or done == total:
-        say(f"measured {done} of {total} calls", err=True)
+Show = Callable[[int, int], None]
 
 
-def _bar() -> tuple[Callable[[int, int], None], Callable[[], None]]:
-    """Return how to show progress, and how to end showing it."""
+def _plain_progress(done_to: str) -> Show:
+    def show(done: int, total: int) -> None:
+        step = max(1, total // 10)
+        if done % step == 0 or done == total:
+            say(f"{done_to} {done} of {total} calls", err=True)
+
+    return show
+
+
+def _bar() -> tuple[Show, Show, Callable[[], None]]:
+    """Return how to show measuring and judging, and how to end showing it."""
     if not sys.stderr.isatty():
-        return _plain_progress, lambda: None
+        return _plain_progress("measured"), _plain_progress("judged"), lambda: None
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     bar = Progress(
-        "measuring",
+        "{task.description}",
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
     )
-    task = bar.add_task("calls", total=None)
+    measuring = bar.add_task("measuring", total=None)
+    judging = bar.add_task("judging", total=None, visible=False)
     bar.start()
-    return lambda done, total: bar.update(task, completed=done, total=total), bar.stop
+    return (
+        lambda done, total: bar.update(measuring, completed=done, total=total),
+        lambda done, total: bar.update(judging, completed=done, total=total, visible=True),
+        bar.stop,
+    )
 
 
 @click.command("score")
@@ -47,7 +58,7 @@ def _bar() -> tuple[Callable[[int, int], None], Callable[[], None]]:
     "--judge",
     default="auto",
     show_default=True,
-    help="auto, recorded (verdicts in the bundles) or none (judge-free).",
+    help="auto, recorded (verdicts in the bundles), none (judge-free), pinned or gguf:PATH.",
 )
 @click.option(
     "--workers", type=click.IntRange(min=1), default=None, help="Processes; default: cores."
@@ -80,7 +91,7 @@ def command(
     from inquesto_core.report.escape import escape_terminal
     from inquesto_core.report.terminal import score_lines
 
-    show, stop = _bar()
+    show, show_judged, stop = _bar()
     try:
         result = engine.score(
             sources,
@@ -91,6 +102,7 @@ def command(
             workers=workers or os.cpu_count() or 1,
             evaluated_at=None if evaluated_at is None else f"{evaluated_at:%Y-%m-%d}",
             progress=show,
+            judge_progress=show_judged,
         )
     finally:
         stop()
@@ -105,8 +117,8 @@ def command(
         say(escape_terminal(message), err=True)
     if judge == "auto" and any("[judge-free]" in r["citation"] for r in result.records.values()):
         say(
-            "not every bundle carries verdicts: scored judge-free; a verdicts.json in each lets "
-            "--judge recorded score them",
+            "not every bundle carries verdicts: scored judge-free; --judge pinned asks the "
+            "protocol's judge, --judge recorded reads a verdicts.json in each",
             err=True,
         )
     records = list(result.records.values())

@@ -14,8 +14,9 @@ from inquesto_core import __version__
 from inquesto_core.bundle import find_bundles
 from inquesto_core.canonical import digest_json, strict_json
 from inquesto_core.engine.extract import Extracted, extract_all, unusable
+from inquesto_core.engine.judging import choose_judge, judge_run, needs_model
 from inquesto_core.engine.stored import RunFolder
-from inquesto_core.errors import BundleError, InstrumentError, Problem, ProtocolError
+from inquesto_core.errors import BundleError, Problem, ProtocolError
 from inquesto_core.events import check_predicates, detect
 from inquesto_core.evidence import TABLES, make_table
 from inquesto_core.instruments import SileroVad
@@ -171,7 +172,10 @@ def _population(
 
 
 def _judge(spec: str, tables: dict[str, pl.DataFrame]) -> JudgeUse:
-    """Return what judges; verdicts that cannot be read are there, and undetermined."""
+    """Return what ``auto``, ``recorded`` or ``none`` means for these calls.
+
+    Verdicts that cannot be read are there, and undetermined.
+    """
     calls, verdicts = tables["calls"], tables["verdicts"]
     if spec == "auto":
         unread = tables["problems"].filter(pl.col("code") == "verdicts_unparseable")["call_id"]
@@ -180,22 +184,9 @@ def _judge(spec: str, tables: dict[str, pl.DataFrame]) -> JudgeUse:
         spec = "recorded" if usable.len() and bool(usable.all()) else "none"
     if spec == "none":
         return JudgeUse(kind="none")
-    if spec == "recorded":
-        models = verdicts.select("model", "model_sha256").unique().sort("model", "model_sha256")
-        one = models.rows()[0] if models.height == 1 else (None, None)
-        return JudgeUse(kind="recorded", label="recorded labels", model=one[0], sha256=one[1])
-    raise _no_such_judge(spec)
-
-
-def _no_such_judge(spec: str) -> InstrumentError:
-    return InstrumentError(
-        Problem(
-            code="judge_not_available",
-            found=f"--judge {spec} needs the judge through llama.cpp, which this version lacks",
-            expected="--judge recorded or --judge none",
-            remedy="score recorded verdicts, or the judge-free variant",
-        )
-    )
+    models = verdicts.select("model", "model_sha256").unique().sort("model", "model_sha256")
+    one = models.rows()[0] if models.height == 1 else (None, None)
+    return JudgeUse(kind="recorded", label="recorded labels", model=one[0], sha256=one[1])
 
 
 def _agent(calls: pl.DataFrame) -> AgentIdentity:
@@ -237,6 +228,7 @@ def score(
     workers: int = 1,
     evaluated_at: str | None = None,
     progress: Callable[[int, int], None] = _ignore,
+    judge_progress: Callable[[int, int], None] = _ignore,
 ) -> RunResult:
     """Return the records of a set of call bundles, and write the run folder `out`.
 
@@ -254,6 +246,8 @@ def score(
         Processes; changes no byte of the result.
     evaluated_at : str, optional
         ``YYYY-MM-DD``; default the newest end of a call.
+    progress, judge_progress : callable
+        Told how many of how many calls are measured, and judged.
 
     Raises
     ------
@@ -261,8 +255,7 @@ def score(
         What makes the run as a whole impossible; a call that cannot be used is a stated state.
     """
     law = load_protocol(protocol)
-    if judge not in ("auto", "none", "recorded"):
-        raise _no_such_judge(judge)
+    chosen = choose_judge(judge, law) if needs_model(judge) else None
     folder = RunFolder(Path(out))
     with tempfile.TemporaryDirectory(prefix="inquesto-") as scratch:
         found = find_bundles(sources, scratch=Path(scratch))
@@ -278,9 +271,23 @@ def score(
         tables["calls"] = _with_fingerprint(tables["calls"])
         people = _population(population, found.populations, tables["calls"], law)
     check_predicates(people)
-    used = _judge(judge, tables)
-    if used.kind == "none":
-        tables["verdicts"] = tables["verdicts"].clear()
+    judged: dict[str, Any] = {}
+    if chosen is None:
+        used = _judge(judge, tables)
+        if used.kind == "none":
+            tables["verdicts"] = tables["verdicts"].clear()
+    else:
+        used = chosen.use
+        answers = judge_run(
+            tables,
+            chosen,
+            protocol=law,
+            population=people,
+            kept=folder.kept,
+            progress=judge_progress,
+        )
+        tables["verdicts"] = answers.verdicts
+        judged = {"judge": answers.provenance}
     inputs = _inputs(extracted)
     provenance: dict[str, Any] = {
         "engine": __version__,
@@ -292,6 +299,7 @@ def score(
             "runtime": f"onnxruntime {SileroVad.runtime_version()}",
             "runtime_is_pinned": SileroVad.runtime_version() == law.instruments.vad.runtime_version,
         },
+        **judged,
     }
     call_key = hashlib.sha256(b"call names\0" + repr(inputs).encode()).digest()
     result = _reduce(

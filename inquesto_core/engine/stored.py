@@ -101,7 +101,7 @@ class RunFolder:
             manifest = {
                 "inputs": inputs,
                 "outputs": [{"file": name, "sha256": digest} for name, digest in written.items()],
-                "models": [{"name": protocol.instruments.vad.name, **provenance["vad"]}],
+                "models": _models(provenance, protocol),
                 "protocol": {
                     "name": protocol.name,
                     "digest": protocol.digest,
@@ -136,6 +136,15 @@ class RunFolder:
         temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
         temporary.write_bytes(data)
         return self._replace(name, temporary)
+
+
+def _models(provenance: dict[str, Any], protocol: Protocol) -> list[dict[str, Any]]:
+    """Return what listened and what judged, each with its digest."""
+    out = [{"name": protocol.instruments.vad.name, **provenance["vad"]}]
+    if "judge" in provenance:
+        judge = provenance["judge"]
+        out.append({"name": judge["model"], "sha256": judge["sha256"], "runtime": judge["library"]})
+    return out
 
 
 def _record_files(records: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -119,6 +119,11 @@ def _verdicts(bundle: Bundle) -> list[Row]:
             "model_sha256": recorded.model_sha256,
             "rubric_sha256": recorded.rubric_sha256,
             "source": "recorded",
+            "undetermined": None,
+            "p_true": None,
+            "p_false": None,
+            "raw": None,
+            "answer_key": None,
         }
         for answer in recorded.answers
     ]

@@ -104,6 +104,11 @@ VERDICTS: Columns = {
     "model_sha256": _TEXT,
     "rubric_sha256": _TEXT,
     "source": _TEXT,  # recorded | judge
+    "undetermined": _TEXT,  # why the judge's answer is none; null = answered, or recorded
+    "p_true": _REAL,  # probability of each word at the verdict token; null = not asked here
+    "p_false": _REAL,
+    "raw": _TEXT,  # what the judge wrote, whole
+    "answer_key": _TEXT,  # digest of model, rubric, token ids, parameters and build
 }
 
 STATES: Columns = {

@@ -174,15 +174,35 @@ def test_exit_codes(capsys, arguments, code):
 
 
 @pytest.mark.parametrize("judge", ["pinned", "gguf:model.gguf"])
-def test_the_judge_that_is_not_there_is_exit_4(capsys, few, tmp_path, judge):
+def test_the_judge_that_is_not_there_is_exit_4(capsys, few, tmp_path, monkeypatch, judge):
+    for name in ("HOME", "XDG_CACHE_HOME", "OLLAMA_MODELS", "INQUESTO_MODELS"):
+        monkeypatch.setenv(name, str(tmp_path / "nothing"))
     code, _, err = run(capsys, "score", few, "--out", tmp_path / "RUN", "--judge", judge)
     assert code == 4
-    assert "judge_not_available" in err
+    assert "extra_missing" in err or "model_missing" in err
+    assert not (tmp_path / "RUN").exists()
+
+
+def test_a_judge_of_no_known_kind_is_exit_2(capsys, few, tmp_path):
+    code, _, err = run(capsys, "score", few, "--out", tmp_path / "RUN", "--judge", "gemma")
+    assert code == 2
+    assert "judge_unknown" in err
+
+
+def test_models_are_listed_and_verified(capsys, tmp_path, monkeypatch):
+    for name in ("HOME", "XDG_CACHE_HOME", "OLLAMA_MODELS", "INQUESTO_MODELS"):
+        monkeypatch.setenv(name, str(tmp_path / "nothing"))
+    code, out, _ = run(capsys, "models", "list")
+    assert code == 0
+    assert "judge  gemma-2-9b-it  missing" in out
+    code, out, _ = run(capsys, "models", "verify")
+    assert code == 4
+    assert "vad  ok" in out
+    assert "gemma-2-9b-it is not on this machine" in out
 
 
 def test_without_verdicts_the_hint_names_what_this_version_can_do(capsys, few, tmp_path):
     for path in few.glob("*/verdicts.json"):
         path.unlink()
     _, _, err = run(capsys, "score", few, "--out", tmp_path / "RUN", "--workers", "1")
-    assert "scored judge-free; a verdicts.json in each lets --judge recorded score them" in err
-    assert "pinned" not in err
+    assert "scored judge-free; --judge pinned asks the protocol's judge" in err

@@ -6,12 +6,12 @@ import ast
 import re
 
 import click
-import pytest
 
 from inquesto_core import cli
+from inquesto_core.engine.judging import needs_model
 
-#: Values of `--judge` that `engine.score` takes; `judge_not_available` refuses every other.
-JUDGES = {"auto", "recorded", "none"}
+#: Values of `--judge` that `engine.score` takes, a path left out; it refuses every other.
+JUDGES = {"auto", "recorded", "none", "pinned", "gguf"}
 
 
 def texts(project):
@@ -75,7 +75,9 @@ def test_every_judge_that_a_text_names_is_one_that_can_be_asked(project):
     assert named <= JUDGES
 
 
-@pytest.mark.parametrize("judge", ["pinned", "gguf:model.gguf", "Recorded"])
-def test_the_help_names_no_judge_that_is_refused(judge):
+def test_the_help_names_every_judge_that_is_taken():
     (option,) = (each for each in COMMANDS["score",].params if each.name == "judge")
-    assert judge.partition(":")[0] not in option.help
+    assert all(judge in option.help for judge in JUDGES)
+    assert all(needs_model(judge) is False for judge in ("auto", "recorded", "none"))
+    assert needs_model("pinned")
+    assert needs_model("gguf:PATH")

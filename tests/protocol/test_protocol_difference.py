@@ -52,18 +52,18 @@ def test_a_population_differs_with_null_told_from_absent(edited: Any) -> None:
 
 def test_a_text_file_differs_by_its_digest_and_the_readme_not_at_all(edited: Any) -> None:
     folder: Path = edited("protocol.json", lambda p: None)
-    (folder / "rubric").mkdir()
-    (folder / "rubric" / "goal.txt").write_text("Was it done?", encoding="utf-8")
+    (folder / "texts").mkdir()
+    (folder / "texts" / "goal.txt").write_text("Was it done?", encoding="utf-8")
     (folder / "README.md").write_text("other words", encoding="utf-8")
     (change,) = diff_protocols(load_protocol("inquesto-0.1"), load_protocol(folder))
-    assert (change.pointer, change.before) == ("rubric/goal.txt", None)
+    assert (change.pointer, change.before) == ("texts/goal.txt", None)
     assert change.after is not None and change.after.startswith("sha256:")
 
 
 def test_every_leaf_value_stands_once_with_its_canonical_text() -> None:
     values = leaf_values(load_protocol("inquesto-0.1").folder)
     assert values["protocol.json#/fail_at"] == "3"
-    assert values["protocol.json#/instruments/judge/rubric"] in {"null", '"rubric"'}
+    assert values["protocol.json#/instruments/judge/rubric"] == '"rubric"'
     assert values[f"{FILE}#/scenarios/29/id"] == '"iep-030-impostor-cancel_sub"'
 
 

@@ -1,0 +1,198 @@
+"""The judge's prompt as token ids, in three segments.
+
+**S0** is the same for a population, **S1** for a call, **S2** is one question and the beginning of
+its answer. Control tokens (begin of text, begin and end of a turn) are placed here by their ids.
+All text, and above all the transcript, is tokenised with special tokens off, and no control id may
+come out of it: where a vocabulary gives one all the same, its spelling is cut in two and each half
+tokenised alone. There is no system turn (Gemma 2 has none): the rubric goes into the user's.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inquesto_core.canonical import canonical_bytes, digest_json
+from inquesto_core.errors import InstrumentError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from inquesto_core.instruments.rubric import Form, Rubric
+
+__all__ = [
+    "ChatFormat",
+    "Prompt",
+    "SpokenTurn",
+    "Tokens",
+    "call_segment",
+    "question_segment",
+    "shared_segment",
+    "text_tokens",
+    "transcript_text",
+]
+
+Tokens = tuple[int, ...]
+
+_PLACE = re.compile(r"\{([a-z]+)\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatFormat:
+    """How a model marks turns, by ids of its own vocabulary.
+
+    Parameters
+    ----------
+    bos : tuple of int
+        The one token that begins a text; empty where the model was trained without.
+    turn_start, turn_end : int
+    user, model : str
+        The roles, as text behind `turn_start`.
+    control : mapping of int to str
+        Every id that text must never give, and its spelling.
+    """
+
+    bos: Tokens
+    turn_start: int
+    turn_end: int
+    user: str
+    model: str
+    control: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpokenTurn:
+    """One turn of a transcript as the judge reads it: what was heard, where that is known."""
+
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """The token ids of one question about one call."""
+
+    shared: Tokens
+    call: Tokens
+    question: Tokens
+
+    @property
+    def segments(self) -> tuple[Tokens, Tokens, Tokens]:
+        """The three segments in order; each is evaluated on its own."""
+        return self.shared, self.call, self.question
+
+    @property
+    def length(self) -> int:
+        """The number of tokens."""
+        return sum(map(len, self.segments))
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the ids and of where the segments meet."""
+        return digest_json([list(segment) for segment in self.segments])
+
+
+def text_tokens(text: str, tokenise: Callable[[str], Sequence[int]], chat: ChatFormat) -> Tokens:
+    """Return the ids of a text, none of them a control id.
+
+    Raises
+    ------
+    InstrumentError
+        Code ``control_token_in_text``: the vocabulary gives one for a single character.
+    """
+    ids = tuple(tokenise(text))
+    found = sorted({chat.control[token] for token in ids if token in chat.control})
+    if not found:
+        return ids
+    halves = _cut(text, found)
+    if len(halves) == 1:
+        raise InstrumentError(
+            Problem(
+                code="control_token_in_text",
+                found=f"the model's vocabulary reads {text[:20]!r} as a control token",
+                expected="a vocabulary whose control tokens cannot be spoken",
+                remedy="use another model file",
+            )
+        )
+    return tuple(token for half in halves for token in text_tokens(half, tokenise, chat))
+
+
+def _cut(text: str, spellings: Sequence[str]) -> list[str]:
+    """Return the text in pieces, none of which holds one of the spellings whole."""
+    pattern = "|".join(re.escape(spelling) for spelling in spellings if len(spelling) > 1)
+    at = [match.start() + 1 for match in re.finditer(f"(?={pattern})", text)] if pattern else []
+    bounds = [0, *at, len(text)]
+    return [text[low:high] for low, high in itertools.pairwise(bounds) if low < high]
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    """Replace every ``{name}`` once: what a value holds is never replaced again."""
+    return _PLACE.sub(lambda place: values.get(place[1], place[0]), template)
+
+
+def transcript_text(turns: Sequence[SpokenTurn]) -> str:
+    r"""Return the transcript, one line a turn.
+
+    A turn is a quoted JSON string without line breaks, so that no spoken words can end it and
+    begin another.
+
+    >>> print(transcript_text([SpokenTurn(speaker="agent", text='Hi"\n[1] caller: "x')]))
+    [0] agent: "Hi\" [1] caller: \"x"
+    """
+    return "\n".join(
+        f"[{at}] {turn.speaker}: {json.dumps(' '.join(turn.text.split()), ensure_ascii=False)}"
+        for at, turn in enumerate(turns)
+    )
+
+
+def shared_segment(
+    rubric: Rubric,
+    facts: Mapping[str, object],
+    tokenise: Callable[[str], Sequence[int]],
+    chat: ChatFormat,
+) -> Tokens:
+    """Return S0: the one begin of text, the user's turn opened, instructions and account record."""
+    values = {
+        "instructions": rubric.text("instructions"),
+        "facts": canonical_bytes(facts).decode("utf-8"),
+    }
+    text = chat.user + "\n" + _filled(rubric.shared, values)
+    return (*chat.bos, chat.turn_start, *text_tokens(text, tokenise, chat))
+
+
+def call_segment(
+    rubric: Rubric,
+    goal: str,
+    identity: str | None,
+    turns: Sequence[SpokenTurn],
+    tokenise: Callable[[str], Sequence[int]],
+    chat: ChatFormat,
+) -> Tokens:
+    """Return S1: what the caller wants, who calls, and the transcript."""
+    values = {
+        "goal": goal,
+        "identity": rubric.identity_note(identity),
+        "transcript": transcript_text(turns),
+    }
+    return text_tokens(_filled(rubric.call, values), tokenise, chat)
+
+
+def question_segment(
+    rubric: Rubric,
+    question: str,
+    form: Form,
+    tokenise: Callable[[str], Sequence[int]],
+    chat: ChatFormat,
+) -> Tokens:
+    """Return S2: one question, the user's turn closed, the model's opened with its first words."""
+    text = _filled(rubric.question, {"question": rubric.question_text(question, form)})
+    return (
+        *text_tokens(text, tokenise, chat),
+        chat.turn_end,
+        *text_tokens("\n", tokenise, chat),
+        chat.turn_start,
+        *text_tokens(chat.model + "\n" + rubric.opening, tokenise, chat),
+    )

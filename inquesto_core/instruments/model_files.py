@@ -1,0 +1,241 @@
+"""Where a pinned model file lies, and whether it is the pinned one.
+
+Looked for in the folders of ``INQUESTO_MODELS``, the user's cache folder, and the blobs of an
+Ollama store; nothing is ever fetched. A file's SHA-256 is computed once and kept by its path, size
+and time of change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from inquesto_core.errors import InstrumentError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "FilePin",
+    "ModelFile",
+    "cache_folder",
+    "digest_of_file",
+    "find_model_file",
+    "named_model_file",
+    "require_model_file",
+]
+
+_FOLDERS = "INQUESTO_MODELS"
+_CHUNK = 1 << 22
+_DIGESTS = "digests.json"
+
+
+class FilePin(Protocol):
+    """What a protocol fixes of a model file."""
+
+    @property
+    def name(self) -> str:
+        """What people call the model."""
+
+    @property
+    def sha256(self) -> str:
+        """The file's digest."""
+
+    @property
+    def size_bytes(self) -> int:
+        """The file's length."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFile:
+    """What the search for one pinned file gave.
+
+    Parameters
+    ----------
+    state : {"ok", "wrong", "missing"}
+        ``wrong``: a file of that size is there, none with that digest.
+    path, sha256 : optional
+        Of the file found.
+    """
+
+    state: Literal["ok", "wrong", "missing"]
+    path: Path | None = None
+    sha256: str | None = None
+
+
+def cache_folder() -> Path:
+    """Return the user's cache folder of this program; it may not exist."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "inquesto-core"
+
+
+def _model_folders() -> Iterator[Path]:
+    for text in os.environ.get(_FOLDERS, "").split(os.pathsep):
+        if text:
+            yield Path(text)
+    yield cache_folder() / "models"
+
+
+def _ollama_stores() -> Iterator[Path]:
+    named = os.environ.get("OLLAMA_MODELS")
+    if named:
+        yield Path(named)
+    yield Path.home() / ".ollama" / "models"
+    yield Path("/usr/share/ollama/.ollama/models")
+
+
+def _candidates(pin: FilePin) -> Iterator[Path]:
+    """Yield the files that have the pinned file's size, in the order of the search."""
+    for folder in _model_folders():
+        paths = [folder] if folder.is_file() else sorted(_files(folder))
+        yield from (path for path in paths if _size(path) == pin.size_bytes)
+    for store in _ollama_stores():
+        blob = store / "blobs" / f"sha256-{pin.sha256}"
+        if _size(blob) == pin.size_bytes:
+            yield blob
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    try:
+        yield from (path for path in folder.rglob("*") if path.is_file())
+    except OSError:
+        return
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
+
+
+def _known_digests(path: Path) -> dict[str, str]:
+    try:
+        kept = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    is_map = isinstance(kept, dict) and all(isinstance(value, str) for value in kept.values())
+    return kept if is_map else {}
+
+
+def digest_of_file(path: Path) -> str:
+    """Return a file's SHA-256, from the user's cache where neither size nor time has changed.
+
+    Raises
+    ------
+    InstrumentError
+        Code ``model_unreadable``.
+    """
+    try:
+        stat = path.stat()
+        key = f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}"
+        kept = cache_folder() / _DIGESTS
+        known = _known_digests(kept)
+        if key not in known:
+            known[key] = _sha256(path)
+            _keep(kept, known)
+        return known[key]
+    except OSError as exc:
+        raise InstrumentError(
+            Problem(
+                code="model_unreadable",
+                file=path.name,
+                found=f"cannot be read ({exc.strerror})",
+                expected="a readable model file",
+            )
+        ) from exc
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as source:
+        while chunk := source.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _keep(path: Path, known: dict[str, str]) -> None:
+    """Write the digests down; a cache that cannot be written costs time and nothing else."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        temporary.write_text(json.dumps(known, sort_keys=True), encoding="utf-8")
+        temporary.replace(path)
+    except OSError:
+        return
+
+
+def find_model_file(pin: FilePin) -> ModelFile:
+    """Return the first file with the pinned digest, else what stands in its place."""
+    wrong: ModelFile | None = None
+    for path in _candidates(pin):
+        found = digest_of_file(path)
+        if found == pin.sha256:
+            return ModelFile(state="ok", path=path, sha256=found)
+        wrong = wrong or ModelFile(state="wrong", path=path, sha256=found)
+    return wrong or ModelFile(state="missing")
+
+
+def require_model_file(pin: FilePin) -> Path:
+    """Return the pinned file.
+
+    Raises
+    ------
+    InstrumentError
+        ``model_missing`` or ``model_not_pinned``, with what to do.
+    """
+    found = find_model_file(pin)
+    if found.state == "ok" and found.path is not None:
+        return found.path
+    put = (
+        f"put the file with that SHA-256 into a folder named by {_FOLDERS}, or into "
+        f"{_shown(cache_folder() / 'models')}"
+    )
+    if found.state == "wrong":
+        raise InstrumentError(
+            Problem(
+                code="model_not_pinned",
+                file=None if found.path is None else found.path.name,
+                found=f"has the SHA-256 {found.sha256}",
+                expected=f"{pin.sha256} ({pin.name})",
+                remedy=put,
+            )
+        )
+    raise InstrumentError(
+        Problem(
+            code="model_missing",
+            found=f"{pin.name} is not on this machine",
+            expected=f"a file of {pin.size_bytes} bytes with the SHA-256 {pin.sha256}",
+            remedy=put,
+        )
+    )
+
+
+def _shown(path: Path) -> str:
+    """Return a path as a person knows it, without the name of their home."""
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+
+
+def named_model_file(path: Path) -> ModelFile:
+    """Return a model file that the user named, with its digest.
+
+    Raises
+    ------
+    InstrumentError
+        ``model_missing`` or ``model_unreadable``.
+    """
+    if not path.is_file():
+        raise InstrumentError(
+            Problem(
+                code="model_missing",
+                found=f"there is no file {path.name!r} where it was named",
+                expected="a GGUF file",
+                remedy="check the path behind gguf:",
+            )
+        )
+    return ModelFile(state="ok", path=path, sha256=digest_of_file(path))
