@@ -24,6 +24,7 @@ from inquesto_core.instruments.foreground_features import (
     measure_frames,
     relative_traits,
 )
+from inquesto_core.instruments.intervals import covered, runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -158,8 +159,8 @@ def find_background(
     """
     if len(speech_ms) == 0 or len(level) == 0:
         return Background(gap_db=float("inf"), highest_db=None, indistinct=False)
-    other = _milliseconds(other_ms, len(level))
-    own = _milliseconds(speech_ms, len(level))
+    other = covered(other_ms, len(level))
+    own = covered(speech_ms, len(level))
     loud = float(np.percentile(level[own], 90))
     sampled = int(np.count_nonzero(other))
     sample = other.copy()
@@ -203,19 +204,6 @@ def _talk_through(
     share = len(inside) / np.count_nonzero(other)
     through = bool(share >= parameters.through_share and len(inside) >= parameters.through_ms)
     return Background(gap_db=float("inf"), highest_db=None, indistinct=through)
-
-
-def _milliseconds(intervals: Int, span: int) -> Bool:
-    mask = np.zeros(span, dtype=bool)
-    for start, end in intervals:
-        mask[max(start, 0) : end] = True
-    return mask
-
-
-def _runs(mask: Bool) -> Int:
-    """Return the half-open intervals in which `mask` holds, shape (n, 2)."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]])))
-    return edges.reshape(-1, 2)
 
 
 def _likely_party(evidence: Real, price: float) -> Bool:
@@ -299,7 +287,7 @@ def _stretches(
     """Return the evidence of every frame, and the stretches of the party in frames."""
     evidence = _evidence(traits, network, parameters)
     party = _likely_party(evidence * parameters.evidence_scale, parameters.change_price)
-    return evidence, _standing(_runs(party), traits.core, evidence, parameters)
+    return evidence, _standing(runs(party), traits.core, evidence, parameters)
 
 
 def find_stretches(traits: Traits, network: Network, parameters: ForegroundParameters) -> Int:

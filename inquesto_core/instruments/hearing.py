@@ -21,6 +21,7 @@ from inquesto_core.instruments.foreground import (
     find_background,
     find_foreground,
 )
+from inquesto_core.instruments.intervals import joined
 from inquesto_core.instruments.leak import Leak, LeakLimits, find_leaks
 from inquesto_core.instruments.level import FLOOR_DB, level_db
 from inquesto_core.instruments.not_speech import without_not_speech
@@ -29,7 +30,6 @@ from inquesto_core.instruments.speech import (
     SpeechParameters,
     SpeechSegments,
     find_speech,
-    joined,
     vad_regions,
 )
 from inquesto_core.instruments.vad_level import VadLevelLimits, low_level, vad_gain

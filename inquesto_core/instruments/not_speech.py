@@ -24,12 +24,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inquesto_core.instruments.intervals import covered, runs
 from inquesto_core.instruments.partials import (
     NotSpeechLimits,
-    covered,
     half_rate,
     music_mask,
-    runs,
     tone_masks,
 )
 from inquesto_core.instruments.resample import SAMPLES_PER_MS

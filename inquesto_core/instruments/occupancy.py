@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from inquesto_core.instruments.turn_anchors import SIDES, Int, Side, joined
+from inquesto_core.instruments.intervals import joined
+from inquesto_core.instruments.turn_anchors import SIDES, Int, Side
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

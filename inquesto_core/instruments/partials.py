@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import fft
 
+from inquesto_core.instruments.intervals import covered, runs
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     Bool = NDArray[np.bool_]
     Real = NDArray[np.float32]
 
-__all__ = ["NotSpeechLimits", "covered", "half_rate", "music_mask", "runs", "tone_masks"]
+__all__ = ["NotSpeechLimits", "half_rate", "music_mask", "tone_masks"]
 
 #: Spectra are of every other sample (8 kHz): tones and the partials that tell lie below 4 kHz.
 _RATE_HZ = 8000
@@ -124,20 +126,6 @@ class _Peaks:
     hz: Real
     share: Real
     level: Real
-
-
-def runs(mask: Bool) -> Int:
-    """Return the half-open intervals in which `mask` holds, shape (n, 2)."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]])))
-    return edges.reshape(-1, 2)
-
-
-def covered(intervals: Int, span: int) -> Bool:
-    """Return which of `span` milliseconds lie in an interval."""
-    steps = np.zeros(span + 1, np.int64)
-    np.add.at(steps, np.minimum(intervals[:, 0], span), 1)
-    np.add.at(steps, np.minimum(intervals[:, 1], span), -1)
-    return np.asarray(np.cumsum(steps[:-1]) > 0)
 
 
 def half_rate(samples: Samples) -> Samples:

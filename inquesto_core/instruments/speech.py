@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from inquesto_core.instruments.intervals import joined, runs
 from inquesto_core.instruments.level import FLOOR_DB
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ __all__ = [
     "SpeechParameters",
     "SpeechSegments",
     "find_speech",
-    "joined",
     "vad_regions",
 ]
 
@@ -116,27 +116,11 @@ class SpeechSegments:
         ).with_rejected(pieces)
 
 
-def _runs(mask: Bool) -> Int:
-    """Return the half-open intervals in which `mask` holds, shape (n, 2)."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]])))
-    return edges.reshape(-1, 2)
-
-
-def joined(intervals: Int, gap: int) -> Int:
-    """Return sorted intervals with neighbours joined that stand at most `gap` apart."""
-    if len(intervals) == 0:
-        return intervals
-    head = np.ones(len(intervals), dtype=bool)
-    head[1:] = intervals[1:, 0] - intervals[:-1, 1] > gap
-    first = np.flatnonzero(head)
-    return np.column_stack([intervals[first, 0], np.maximum.reduceat(intervals[:, 1], first)])
-
-
 def vad_regions(
     probability: NDArray[np.float32], frame_ms: int, span: int, limits: SpeechParameters
 ) -> Int:
     """Return what the VAD takes as speech, int64 array of shape (n, 2), ms, within `span`."""
-    held = _runs(probability >= limits.release_threshold)
+    held = runs(probability >= limits.release_threshold)
     if len(held) == 0:
         return held
     # A trailing zero keeps reduceat's last pair in range; probabilities are never below it.
@@ -214,7 +198,7 @@ def find_speech(
     voiced_before = np.concatenate([[0], np.cumsum(voiced)])
     lowest = max(floor + parameters.floor_margin_db, background_db)
     loudest = _run_level(level, regions, parameters)
-    sound = _runs(level >= np.maximum(loudest - parameters.edge_db, lowest))
+    sound = runs(level >= np.maximum(loudest - parameters.edge_db, lowest))
     if len(sound) == 0:
         return _none(shown_floor)
     # A trailing floor keeps reduceat's last pair in range.

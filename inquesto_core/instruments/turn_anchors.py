@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from inquesto_core.instruments.intervals import joined
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -27,7 +29,6 @@ __all__ = [
     "Side",
     "Spurt",
     "find_anchors",
-    "joined",
     "scatter_ms",
     "timed_spurts",
 ]
@@ -91,16 +92,6 @@ class _Candidate:
     @property
     def offset(self) -> float:
         return (self.low + self.high) / 2
-
-
-def joined(intervals: Int, gap_ms: float) -> Int:
-    """Return sorted intervals, shape (n, 2), with neighbours joined at most `gap_ms` apart."""
-    if len(intervals) == 0:
-        return intervals.reshape(0, 2)
-    head = np.ones(len(intervals), dtype=bool)
-    head[1:] = intervals[1:, 0] - intervals[:-1, 1] > gap_ms
-    first = np.flatnonzero(head)
-    return np.column_stack([intervals[first, 0], np.maximum.reduceat(intervals[:, 1], first)])
 
 
 def _times(turn: TranscriptTurn) -> tuple[int | None, int | None]:

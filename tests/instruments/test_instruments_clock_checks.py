@@ -7,9 +7,10 @@ import pytest
 
 from inquesto_core.bundle import Transcript, TranscriptTurn, Word
 from inquesto_core.instruments.clock_checks import check_clock
+from inquesto_core.instruments.intervals import joined
 from inquesto_core.instruments.recording_faults import rate_of_scale
 from inquesto_core.instruments.side_checks import swapped_fault
-from inquesto_core.instruments.turn_anchors import find_anchors, joined, timed_spurts
+from inquesto_core.instruments.turn_anchors import find_anchors, timed_spurts
 from inquesto_core.protocol import load_protocol
 
 LIMITS = load_protocol("inquesto-0.1").recording_faults
