@@ -8,8 +8,10 @@
 4. A stretch stands if it holds ``min_core_ms`` of sound that is surely the party, or lies within
    ``chain_ms`` of one that stands and its own evidence is good.
 5. What stands is the next pass's knowledge of the party; ``passes`` passes.
-6. In a pause of at most ``pause_ms`` between two stretches the edges draw back to surer evidence,
-   so that a short pause is not filled by the width of the windows.
+6. A beginning of more than ``max_weak_start_ms`` before the first ``sure_ms`` of evidence of at
+   least ``pause_evidence`` is a voice behind. In a pause of at most ``pause_ms`` between two
+   stretches the edges draw back to surer evidence, so that a short pause is not filled by the width
+   of the windows.
 """
 
 from __future__ import annotations
@@ -67,6 +69,8 @@ class ForegroundParameters:
     pause_ms: int
     pause_evidence: float
     max_draw_ms: int
+    sure_ms: int
+    max_weak_start_ms: int
     near_db: float
     near_percentile: float
     own_percentile: float
@@ -209,22 +213,27 @@ def _talk_through(
 def _likely_party(evidence: Real, price: float) -> Bool:
     """Return the most likely sequence of party (True) and background, `price` a change.
 
-    Two states, so the best way into each is one comparison (Viterbi).
+    Of two states only their difference counts (Viterbi): beyond the price, the better one is the
+    best way into both; within it, each is best reached from itself.
     """
-    from_party: list[bool] = []
-    from_rest: list[bool] = []
-    rest, party = 0.0, -price
+    leads = []
+    lead = -price
     for step in evidence.tolist():
-        leave, enter = party - price, rest - price
-        from_party.append(leave > rest)
-        from_rest.append(enter > party)
-        rest, party = max(rest, leave), max(party, enter) + step
-    state = party > rest
-    path = np.zeros(len(evidence), dtype=bool)
-    for index in range(len(evidence) - 1, -1, -1):
-        path[index] = state
-        state = not from_rest[index] if state else from_party[index]
-    return path
+        leads.append(lead)
+        if lead > price:
+            lead = price
+        elif lead < -price:
+            lead = -price
+        lead += step
+    leads.append(lead)
+    # Backwards, a frame is what the next lead beyond the price says; the last lead decides.
+    final = np.array(leads[1:])
+    sure = np.abs(final) > price
+    if len(final):
+        sure[-1] = True
+    at = np.arange(len(final))
+    following = np.minimum.accumulate(np.where(sure, at, len(final))[::-1])[::-1]
+    return np.asarray(final[following] > 0.0)
 
 
 def _evidence(traits: Traits, network: Network, parameters: ForegroundParameters) -> Real:
@@ -279,6 +288,22 @@ def _drawn_back(stretches: Int, evidence: Real, parameters: ForegroundParameters
         sure = np.flatnonzero(head)
         drawn[index + 1, 0] = start + sure[0] if len(sure) else start + len(head)
     return drawn
+
+
+def _without_weak_starts(stretches: Int, evidence: Real, parameters: ForegroundParameters) -> Int:
+    """Return the stretches without a long beginning of weak evidence.
+
+    A voice behind that speaks up to the party's first word is half believed; a soft first sound of
+    the party itself is short.
+    """
+    hop = parameters.features.hop_ms
+    kept = stretches.copy()
+    for index, (start, end) in enumerate(stretches):
+        held = runs(evidence[start:end] >= parameters.pause_evidence)
+        lasting = held[(held[:, 1] - held[:, 0]) * hop >= parameters.sure_ms]
+        if len(lasting) and lasting[0, 0] * hop > parameters.max_weak_start_ms:
+            kept[index, 0] = start + lasting[0, 0]
+    return kept
 
 
 def _stretches(
@@ -347,7 +372,8 @@ def _described(
     snr = None
     if rest.any():
         snr = float(np.median(frames.level[party]) - np.median(frames.level[rest]))
-    drawn = _drawn_back(stretches, evidence, parameters) * parameters.features.hop_ms
+    sure = _without_weak_starts(stretches, evidence, parameters)
+    drawn = _drawn_back(sure, evidence, parameters) * parameters.features.hop_ms
     return Foreground(
         intervals=drawn.astype(np.int64),
         separation=traits.separation,

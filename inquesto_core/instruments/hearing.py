@@ -32,7 +32,7 @@ from inquesto_core.instruments.speech import (
     find_speech,
     vad_regions,
 )
-from inquesto_core.instruments.vad_level import VadLevelLimits, low_level, vad_gain
+from inquesto_core.instruments.vad_level import VadGain, VadLevelLimits, low_level, vad_gain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,6 +83,17 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Sound:
+    """A channel without its leak, and as loud as the VAD wants it."""
+
+    samples: Samples
+    level: Level
+    lift: VadGain
+    is_lifted: bool
+    lifted: Samples
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Channel:
     samples: Samples
     level: Level
@@ -104,16 +115,23 @@ def hear(
     limits = SpeechParameters.of(pins.vad.parameters)
     near = ForegroundParameters.of(pins.foreground.parameters, pins.foreground.features)
     leaks = dict(zip(_SIDES, find_leaks(caller, agent, LeakLimits.of(pins.leak)), strict=True))
-    channels = {}
-    for side, sound in (("caller", caller), ("agent", agent)):
-        leak = leaks[side]
-        channels[side] = _listen(
-            sound if leak is None else leak.rest,
-            has_leak=leak is not None,
-            protocol=protocol,
-            vad=vad,
-            limits=limits,
-        )
+    sounds = {
+        side: _prepared(sound, leaks[side], protocol=protocol, limits=limits)
+        for side, sound in (("caller", caller), ("agent", agent))
+    }
+    probabilities = vad.probabilities_of(
+        [sounds[side].lifted for side in _SIDES],
+        decided_at=(
+            limits.threshold,
+            limits.release_threshold,
+            NotSpeechLimits.of(pins.not_speech).faint_probability,
+            near.features.core_vad_probability,
+        ),
+    )
+    channels = {
+        side: _listened(sounds[side], probability, protocol=protocol, limits=limits)
+        for side, probability in zip(_SIDES, probabilities, strict=True)
+    }
     heard = {side: channel.speech for side, channel in channels.items()}
     found: dict[str, Foreground | None] = dict.fromkeys(_SIDES)
     indistinct = dict.fromkeys(_SIDES, False)
@@ -161,37 +179,47 @@ def hear(
     }
 
 
-def _listen(
-    samples: Samples,
-    *,
-    has_leak: bool,
-    protocol: Protocol,
-    vad: SileroVad,
-    limits: SpeechParameters,
-) -> _Channel:
+def _prepared(
+    sound: Samples, leak: Leak | None, *, protocol: Protocol, limits: SpeechParameters
+) -> _Sound:
+    samples = sound if leak is None else leak.rest
     level = level_db(samples, window_ms=limits.level_window_ms, highpass_hz=limits.highpass_hz)
-    quiet = VadLevelLimits.of(protocol.instruments.vad_level)
     lift = vad_gain(
         level,
         floor_percentile=limits.floor_percentile,
         floor_margin_db=limits.floor_margin_db,
-        limits=quiet,
+        limits=VadLevelLimits.of(protocol.instruments.vad_level),
     )
     # What is left of an echo is no quiet party.
-    is_lifted = lift.gain > 1.0 and not has_leak
-    lifted = samples * np.float32(lift.gain) if is_lifted else samples
-    probability = vad.probabilities(lifted)
-    speech = _edges(
-        samples, level, probability, protocol=protocol, limits=limits, background_db=FLOOR_DB
+    is_lifted = lift.gain > 1.0 and leak is None
+    return _Sound(
+        samples=samples,
+        level=level,
+        lift=lift,
+        is_lifted=is_lifted,
+        lifted=samples * np.float32(lift.gain) if is_lifted else samples,
     )
-    too_quiet = is_lifted and low_level(
-        lift,
+
+
+def _listened(
+    sound: _Sound,
+    probability: NDArray[np.float32],
+    *,
+    protocol: Protocol,
+    limits: SpeechParameters,
+) -> _Channel:
+    level = sound.level
+    speech = _edges(
+        sound.samples, level, probability, protocol=protocol, limits=limits, background_db=FLOOR_DB
+    )
+    too_quiet = sound.is_lifted and low_level(
+        sound.lift,
         vad_regions(probability, protocol.instruments.vad.frame_ms, len(level), limits),
         speech.accepted,
-        quiet,
+        VadLevelLimits.of(protocol.instruments.vad_level),
     )
     return _Channel(
-        samples=samples,
+        samples=sound.samples,
         level=level,
         probability=probability,
         speech=speech,

@@ -53,6 +53,8 @@ class LeakLimits:
     min_prominence_db : int
         The strongest ``spread_ms`` of the impulse response against their median.
     spread_ms : int
+    min_path_db : float
+        Gain of the strongest path below which a leak cannot be heard, so that none is looked for.
     frame_ms : int
         Frames in which the level before and after is compared.
     min_removed_db : float
@@ -68,6 +70,7 @@ class LeakLimits:
     active_db: int
     min_prominence_db: float
     spread_ms: int
+    min_path_db: float
     frame_ms: int
     min_removed_db: float
 
@@ -156,7 +159,8 @@ def _find_leak(into: Samples, source: Samples, limits: LeakLimits) -> Leak | Non
         return None
     reach = limits.reach_ms * SAMPLES_PER_MS
     rough = _response(into, source, limits.window_samples, reach, limits)
-    if _prominence_db(rough, limits) < limits.min_prominence_db:
+    is_audible = np.abs(rough).max() >= 10.0 ** (limits.min_path_db / 20.0)
+    if not is_audible or _prominence_db(rough, limits) < limits.min_prominence_db:
         return None
     found = [_fine_leak(into, source, delay, limits) for delay in _likely_delays(rough, limits)]
     best = max(found, key=lambda leak: leak.removed_db)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -305,3 +306,17 @@ def test_a_party_in_front_of_a_near_background_is_found_in_the_built_calls(
         false += [(s, e) for s, e in found if not any(s < end and e > start for start, end in true)]
     assert missed == []
     assert false == []
+
+
+def test_a_leak_too_weak_to_be_heard_is_not_looked_for():
+    rng = np.random.default_rng(5)
+    source = (rng.standard_normal(16_000 * 12) * 0.05).astype(np.float32)
+    source[: 16_000 * 3] = 0.0
+    own = noise(len(source), -110, seed=6)
+    found = {
+        gain: find_leaks(own + delayed(source, 120, gain), source, LEAK)[0] for gain in (-50, -72)
+    }
+    assert found[-50] is not None and found[-50].delay_ms == pytest.approx(120, abs=1)
+    assert found[-72] is None
+    deaf = dataclasses.replace(LEAK, min_path_db=-120)
+    assert find_leaks(own + delayed(source, 120, -72), source, deaf)[0] is not None
