@@ -2,6 +2,8 @@
 # Makes a virtual environment from a hashed lock the first time, and finds it made ever after.
 # POSIX sh; Linux and macOS.
 
+. "$root/bin/extras.sh"
+
 readonly oldest_python=3.11
 # A build that has held the lock for longer than this many minutes is taken for dead.
 readonly stale_minutes=30
@@ -48,13 +50,17 @@ find_python() {
 }
 
 # True if $venv was completely made from $lock, on this system, with a Python that is still there.
-is_current() {
+has_its_base() {
   [ -f "$venv/stamp" ] && [ -x "$venv/bin/python" ] || return 1
   { read -r made_from && read -r made_on && read -r made_with; } <"$venv/stamp" || return 1
   [ "$made_from" = "$lock_digest" ] && [ "$made_on" = "$system" ] || return 1
   [ -z "${INQUESTO_PYTHON:-}" ] && return 0
   asked=$(find_python) || exit 5
   [ "$made_with" = "${asked%% *}" ]
+}
+
+is_current() {
+  has_its_base && has_its_extras
 }
 
 # True if the build that holds $busy is over without having let go of it.
@@ -72,21 +78,21 @@ remove_abandoned() {
 }
 
 release() {
+  [ -z "$holds_busy" ] || rm -rf "$busy"
+  holds_busy=
+}
+
+# Leave nothing behind, however this ends.
+clean_up() {
   trap - EXIT HUP INT TERM
-  rm -rf "$busy"
+  release
+  [ -z "$scratch" ] || rm -rf "$scratch"
 }
 
 install_packages() {
-  # A user's pip settings may send packages elsewhere; where to fetch them from stays theirs.
-  unset PIP_TARGET PIP_PREFIX PIP_ROOT PIP_REQUIRE_VIRTUALENV PIP_DRY_RUN
-  PIP_USER=0 "$build/bin/python" -I -m pip install --quiet --no-input --disable-pip-version-check \
-    --retries 2 --only-binary :all: --require-hashes --no-deps -r "$lock" >"$busy/pip" 2>&1 && return
-  if grep -E -i -q 'connection|network|name resolution|max retries|timed out|proxy' "$busy/pip"; then
-    reason='the package index cannot be reached; connect to a network, or set PIP_INDEX_URL to a mirror'
-  else
-    reason="pip says: $(grep -E '^ *ERROR|HASH' "$busy/pip" | head -n 3 | tr '\n' ' ')"
-  fi
-  fail "cannot install the packages of ${lock##*/}: $reason"
+  pip_of "$build/bin/python" "$busy/pip" install --quiet --only-binary :all: --require-hashes \
+    --no-deps -r "$lock" ||
+    fail "cannot install the packages of ${lock##*/}: $(why_pip_failed "$busy/pip")"
 }
 
 # Make the whole environment inside $busy, then move it into place in one step.
@@ -104,6 +110,7 @@ make_environment() {
     fail "Python $version (${python#* }) cannot make a virtual environment; install its venv module" \
       "(Debian, Ubuntu: apt install python$version-venv), or set INQUESTO_PYTHON to another Python"
   install_packages
+  install_extras "$build"
   printf '%s\n' "$lock_digest" "$system" "$version" >"$build/stamp"
   # os.rename refuses a target that came into being meanwhile, where mv would move into it.
   "${python#* }" -I -c '
@@ -115,26 +122,40 @@ os.rename(build, venv)' "$build" "$venv" "$busy/old" 2>"$busy/rename" ||
     is_current || fail "cannot put ${venv##*/} in place: $(tail -n 1 "$busy/rename")"
 }
 
-# environment NAME LOCK: leave $venv_python set to the interpreter of the environment NAME,
-# made from LOCK if it is not there yet.
+# environment NAME LOCK [EXTRA...]: leave $venv_python set to the interpreter of the environment
+# NAME, made from LOCK if it is not there yet, with these extras and those that it had before.
 environment() {
   venv=$root/$1
   lock=$root/$2
+  shift 2
+  extras_asked=$*
   busy=$venv-lock
   # A venv refuses such a path, and PYTHONPATH would be cut in two.
   case $root in *:*) fail "the path of the project has a ':' in it ($root); move it elsewhere" ;; esac
   unset PYTHONHOME PYTHONEXECUTABLE __PYVENV_LAUNCHER__
   lock_digest=$(sha256_of "$lock")
   system=$(uname -sm)
+  is_current || make_current
+  venv_python=$venv/bin/python
+  PYTHONPATH=$root
+  export PYTHONPATH
+}
+
+make_current() {
+  holds_busy=
+  scratch=$(mktemp -d) || exit 5
+  trap clean_up EXIT
+  trap 'exit 129' HUP
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  prepare_extras
   waiting=
   until is_current; do
     if mkdir "$busy" 2>/dev/null; then
-      trap release EXIT
-      trap 'exit 129' HUP
-      trap 'exit 130' INT
-      trap 'exit 143' TERM
+      holds_busy=yes
       printf '%s %s\n' "$(uname -n)" "$$" >"$busy/owner"
-      is_current || make_environment
+      has_its_base || make_environment
+      install_extras "$venv"
       release
     elif [ ! -d "$busy" ]; then
       [ -w "$root" ] || fail "cannot write in $root, where ${venv##*/} is to be made"
@@ -146,7 +167,5 @@ environment() {
       sleep 1
     fi
   done
-  venv_python=$venv/bin/python
-  PYTHONPATH=$root
-  export PYTHONPATH
+  clean_up
 }

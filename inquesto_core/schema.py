@@ -30,6 +30,7 @@ SCHEMA_NAMES = (
     "population",
     "protocol",
     "record",
+    "sheet_key",
     "state",
     "trace",
     "transcript",

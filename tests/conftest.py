@@ -7,6 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# No test is timed: a busy machine is no fault of what is tested.
+settings.register_profile("untimed", parent=settings(), deadline=None)
+settings.load_profile("untimed")
 
 PROJECT = Path(__file__).resolve().parents[1]
 

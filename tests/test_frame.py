@@ -15,8 +15,12 @@ import tomllib
 import pytest
 
 import inquesto_core
+from inquesto_core.protocol import load_protocol
 
-LOCKS = ["lock/base.txt", "lock/dev.txt"]
+ENVIRONMENTS = ["lock/base.txt", "lock/dev.txt"]
+#: What an extra adds, beside what the environment has.
+EXTRAS = ["lock/judge.txt", "lock/asr.txt"]
+LOCKS = [*ENVIRONMENTS, *EXTRAS, "lock/judge-build.txt"]
 ROOMS = {
     "cli",
     "engine",
@@ -81,14 +85,34 @@ def test_the_lock_names_no_host_and_no_path(name, project):
 
 
 def test_the_lock_holds_every_dependency(settings, project):
-    base, dev = (entries(project / name) for name in LOCKS)
+    base, dev = (entries(project / name) for name in ENVIRONMENTS)
     assert {normalised(wanted) for wanted in settings["project"]["dependencies"]} <= base.keys()
     assert {normalised(wanted) for wanted in settings["dependency-groups"]["dev"]} <= dev.keys()
 
 
 def test_the_development_lock_contains_the_base_lock(project):
-    base, dev = (entries(project / name) for name in LOCKS)
+    base, dev = (entries(project / name) for name in ENVIRONMENTS)
     assert {name: dev.get(name) for name in base} == base
+
+
+@pytest.mark.parametrize("name", EXTRAS)
+def test_an_extra_fits_either_environment(name, project):
+    base, dev = (entries(project / lock) for lock in ENVIRONMENTS)
+    extra = entries(project / name)
+    assert not extra.keys() & base.keys()
+    assert {both: dev[both] for both in extra.keys() & dev.keys()} == {
+        both: extra[both] for both in extra.keys() & dev.keys()
+    }
+
+
+def test_the_locked_judge_is_the_protocol_s(settings, project):
+    """Compiled from one source archive, whose hash is the only one."""
+    (entry,) = entries(project / "lock/judge.txt")["llama-cpp-python"]
+    pin = load_protocol("inquesto-0.1").instruments.judge.parameters
+    wanted = f"{pin['library']}=={pin['library_version']}"
+    assert entry.startswith(f"{wanted} ")
+    assert entry.count("--hash") == 1
+    assert settings["project"]["optional-dependencies"]["judge"] == [wanted]
 
 
 # Contracts, names, versions
@@ -96,7 +120,13 @@ def test_the_development_lock_contains_the_base_lock(project):
 
 def test_every_room_has_its_floor(settings):
     contracts = {one["id"]: one for one in settings["tool"]["importlinter"]["contracts"]}
-    assert contracts.keys() == {"floors", "pure-scoring", "click-in-cli", "offline"}
+    assert contracts.keys() == {
+        "floors",
+        "pure-scoring",
+        "click-in-cli",
+        "offline",
+        "pull-alone-connects",
+    }
     floors = contracts["floors"]
     assert floors["exhaustive"] is True
     assert set(re.findall(r"\w+", " ".join(floors["layers"]))) == ROOMS
@@ -113,6 +143,22 @@ def test_the_scoring_wing_is_kept_pure(settings):
     assert set(pure["forbidden_modules"]) == banned
     assert not pure.get("allow_indirect_imports")
     assert not pure.get("ignore_imports")
+
+
+def test_one_module_may_open_connections(settings):
+    contracts = {one["id"]: one for one in settings["tool"]["importlinter"]["contracts"]}
+    offline = contracts["offline"]
+    assert offline["source_modules"] == ["inquesto_core"]
+    assert {"http", "socket", "ssl", "urllib", "urllib3", "requests"} <= set(
+        offline["forbidden_modules"]
+    )
+    connection = "inquesto_core.instruments.model_connection"
+    others = [edge for edge in offline["ignore_imports"] if not edge.startswith(f"{connection} ")]
+    assert all(edge.endswith("-> urllib") for edge in others)  # urllib.parse, as ruff holds
+    lint = settings["tool"]["ruff"]["lint"]
+    assert "urllib.request" in lint["flake8-tidy-imports"]["banned-api"]
+    unbanned = [path for path, codes in lint["per-file-ignores"].items() if "TID251" in codes]
+    assert unbanned == [f"{connection.replace('.', '/')}.py"]
 
 
 def test_every_module_says_what_it_decides(project):
@@ -159,7 +205,7 @@ def checkout(project, tmp_path):
     """Return a small checkout whose command prints where it runs, in a path with spaces."""
     top = tmp_path / "a check out"
     (top / "bin").mkdir(parents=True)
-    for name in ("inquesto-core", "environment.sh"):
+    for name in ("inquesto-core", "environment.sh", "extras.sh"):
         shutil.copy(project / "bin" / name, top / "bin" / name)
     (top / "lock").mkdir()
     (top / "lock/base.txt").write_text("# nothing\n")
@@ -283,7 +329,14 @@ def test_a_build_is_taken_for_dead_when_its_owner_is_gone_or_after_half_an_hour(
         (busy / "owner").write_text(" ".join(words[word] for word in owner.split()) + "\n")
     os.utime(busy, (time.time() - age_s,) * 2)
     asked = subprocess.run(
-        ["sh", "-c", '. "$1"; busy=$2; is_abandoned', "sh", project / "bin/environment.sh", busy],
+        [
+            "sh",
+            "-c",
+            'root=$1; . "$1/bin/environment.sh"; busy=$2; is_abandoned',
+            "sh",
+            project,
+            busy,
+        ],
         check=False,
     )
     assert (asked.returncode == 0) is abandoned

@@ -19,10 +19,13 @@ __all__ = ["main"]
 #: Command, its module in this package, and its one-line help.
 COMMANDS = {
     "score": "Score call bundles and write a run folder.",
+    "rescore": "Reduce a stored run under another protocol; what changed, call by call.",
     "validate": "Check call bundles without scoring them.",
     "explain": "Show one call of a run: timeline, events, trace, verdicts.",
+    "judge": "Compare a judge with people and other judges; labelling sheets.",
     "models": "Show and verify the pinned model files.",
     "protocol": "List, show and compare protocols.",
+    "store": "Look after an evidence store: stats, verify, prune, forget.",
 }
 
 

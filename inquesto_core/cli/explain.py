@@ -27,8 +27,8 @@ def command(run: str, call_id: str, protocol: str | None, as_json: bool) -> None
     stored = engine.load_run(run)
     law = engine.protocol_of_run(stored, protocol)
     if as_json:
-        facts = explain_facts(call_id, stored.tables, stored.decisions, law)
+        facts = explain_facts(call_id, stored.tables, stored.decisions, law, stored.population)
         say(pretty_bytes(facts).decode(), newline=False)
         return
-    for line in explain_lines(call_id, stored.tables, stored.decisions, law):
+    for line in explain_lines(call_id, stored.tables, stored.decisions, law, stored.population):
         say(line)

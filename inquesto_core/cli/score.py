@@ -25,10 +25,11 @@ def _plain_progress(done_to: str) -> Show:
     return show
 
 
-def _bar() -> tuple[Show, Show, Callable[[], None]]:
-    """Return how to show measuring and judging, and how to end showing it."""
+def _bar() -> tuple[Show, Show, Show, Callable[[], None]]:
+    """Return how to show measuring, hearing and judging, and how to end showing it."""
     if not sys.stderr.isatty():
-        return _plain_progress("measured"), _plain_progress("judged"), lambda: None
+        measured, heard, judged = map(_plain_progress, ("measured", "transcribed", "judged"))
+        return measured, heard, judged, lambda: None
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
@@ -40,10 +41,12 @@ def _bar() -> tuple[Show, Show, Callable[[], None]]:
         console=Console(stderr=True),
     )
     measuring = bar.add_task("measuring", total=None)
+    hearing = bar.add_task("transcribing", total=None, visible=False)
     judging = bar.add_task("judging", total=None, visible=False)
     bar.start()
     return (
         lambda done, total: bar.update(measuring, completed=done, total=total),
+        lambda done, total: bar.update(hearing, completed=done, total=total, visible=True),
         lambda done, total: bar.update(judging, completed=done, total=total, visible=True),
         bar.stop,
     )
@@ -61,6 +64,24 @@ def _bar() -> tuple[Show, Show, Callable[[], None]]:
     help="auto, recorded (verdicts in the bundles), none (judge-free), pinned or gguf:PATH.",
 )
 @click.option(
+    "--gpu-layers",
+    type=click.IntRange(min=0),
+    default=None,
+    help="Layers of the judge's model on a GPU; default: as pinned (none).",
+)
+@click.option(
+    "--transcriber",
+    default="auto",
+    show_default=True,
+    help="auto or none (calls are not transcribed), pinned or folder:PATH.",
+)
+@click.option(
+    "--store",
+    default=None,
+    type=click.Path(file_okay=False),
+    help="Evidence store to read and fill; what it holds is not measured again.",
+)
+@click.option(
     "--workers", type=click.IntRange(min=1), default=None, help="Processes; default: cores."
 )
 @click.option(
@@ -76,6 +97,9 @@ def command(
     protocol: str,
     population: str | None,
     judge: str,
+    gpu_layers: int | None,
+    transcriber: str,
+    store: str | None,
     workers: int | None,
     evaluated_at: object,
     as_json: bool,
@@ -88,10 +112,13 @@ def command(
     from inquesto_core import engine
     from inquesto_core.canonical import pretty_bytes
     from inquesto_core.cli.exit_codes import BAD_INPUT, NOT_EVALUATED
+    from inquesto_core.engine.judging import needs_model
     from inquesto_core.report.escape import escape_terminal
     from inquesto_core.report.terminal import score_lines
 
-    show, show_judged, stop = _bar()
+    if gpu_layers is not None and not needs_model(judge):
+        raise click.UsageError("--gpu-layers goes with --judge pinned or gguf:PATH")
+    show, show_heard, show_judged, stop = _bar()
     try:
         result = engine.score(
             sources,
@@ -99,10 +126,14 @@ def command(
             protocol=protocol,
             population=population,
             judge=judge,
+            gpu_layers=gpu_layers,
+            transcriber=transcriber,
+            store=store,
             workers=workers or os.cpu_count() or 1,
             evaluated_at=None if evaluated_at is None else f"{evaluated_at:%Y-%m-%d}",
             progress=show,
             judge_progress=show_judged,
+            transcriber_progress=show_heard,
         )
     finally:
         stop()
@@ -119,6 +150,13 @@ def command(
         say(
             "not every bundle carries verdicts: scored judge-free; --judge pinned asks the "
             "protocol's judge, --judge recorded reads a verdicts.json in each",
+            err=True,
+        )
+    untold = result.without_transcript
+    if transcriber == "auto" and untold:
+        say(
+            f"{untold} of {result.tables['calls'].height} calls bring no transcript and were not "
+            "transcribed; --transcriber pinned hears them",
             err=True,
         )
     records = list(result.records.values())

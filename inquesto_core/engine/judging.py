@@ -8,36 +8,57 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from inquesto_core.canonical import canonical_bytes
+from inquesto_core.canonical import digest_json
 from inquesto_core.errors import InstrumentError, Problem
 from inquesto_core.events.judged import asked_where, judged_questions
+from inquesto_core.events.trace import is_handoff_by_trace
 from inquesto_core.evidence import make_table
+from inquesto_core.evidence.store import EvidenceStore
 from inquesto_core.instruments.judge import AskedCall, Judge, JudgeModel, judge_calls
+from inquesto_core.instruments.judge_llama import CPU, LlamaJudge, judge_device
 from inquesto_core.instruments.judge_prompt import SpokenTurn
 from inquesto_core.instruments.judge_settings import judge_settings
 from inquesto_core.instruments.model_files import named_model_file, require_model_file
 from inquesto_core.instruments.rubric import load_rubric
+from inquesto_core.protocol import asking_of
 from inquesto_core.score import JudgeUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from inquesto_core.instruments.judge_settings import JudgeSettings
     from inquesto_core.instruments.rubric import Form
     from inquesto_core.protocol import Population, Protocol
 
-__all__ = ["ChosenJudge", "Judged", "asked_calls", "choose_judge", "judge_run", "needs_model"]
+__all__ = [
+    "ANSWER_KIND",
+    "ChosenJudge",
+    "Judged",
+    "answers_made_by",
+    "asked_calls",
+    "choose_judge",
+    "judge_run",
+    "needs_model",
+]
 
 _GGUF = "gguf:"
 _WITHOUT_MODEL = ("auto", "none", "recorded")
 _PINNED = "pinned"
+
+
+#: The kind of entry that an answer is.
+ANSWER_KIND = "answer"
+
+
+def answers_made_by(protocol: Protocol, model_sha256: str) -> str:
+    """Return the digest of what answers: a model under a protocol's pin and rubric."""
+    return digest_json({"asking": asking_of(protocol), "model": model_sha256})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +68,16 @@ class ChosenJudge:
     Parameters
     ----------
     use : JudgeUse
-        What the record says of it: ``pinned`` only for the pinned file on the pinned build.
+        What the record says of it: ``pinned`` only for the pinned file on the pinned build and
+        class of device.
+    settings : JudgeSettings
+        What is pinned, but for the layers on a GPU that the user asks for.
     """
 
     path: Path
     sha256: str
     use: JudgeUse
+    settings: JudgeSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,25 +86,6 @@ class Judged:
 
     verdicts: pl.DataFrame
     provenance: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _KeptAnswers:
-    """Answers as files of a folder, by their key."""
-
-    folder: Path
-
-    def find(self, key: str) -> dict[str, Any] | None:
-        path = self.folder / f"{key}.answer.json"
-        if not path.is_file():
-            return None
-        kept: dict[str, Any] = json.loads(path.read_bytes())
-        return kept
-
-    def keep(self, key: str, answer: Mapping[str, Any]) -> None:
-        temporary = self.folder / f"{key}.{os.getpid()}.tmp"
-        temporary.write_bytes(canonical_bytes(dict(answer)))
-        temporary.replace(self.folder / f"{key}.answer.json")
 
 
 def needs_model(spec: str) -> bool:
@@ -103,13 +109,19 @@ def needs_model(spec: str) -> bool:
     )
 
 
-def choose_judge(spec: str, protocol: Protocol) -> ChosenJudge:
+def choose_judge(spec: str, protocol: Protocol, *, gpu_layers: int | None = None) -> ChosenJudge:
     """Return the model that ``pinned`` or ``gguf:PATH`` names, its SHA-256 known.
+
+    Parameters
+    ----------
+    gpu_layers : int, optional
+        How many of its layers a GPU evaluates; default: as the protocol pins.
 
     Raises
     ------
     InstrumentError
-        ``extra_missing``, ``model_missing``, ``model_not_pinned``, ``model_unreadable``.
+        ``extra_missing``, ``gpu_missing``, ``model_missing``, ``model_not_pinned``,
+        ``model_unreadable``.
     """
     if importlib.util.find_spec("llama_cpp") is None:
         raise InstrumentError(
@@ -117,23 +129,29 @@ def choose_judge(spec: str, protocol: Protocol) -> ChosenJudge:
                 code="extra_missing",
                 found=f"--judge {spec} needs llama-cpp-python, which is not installed",
                 expected="the extra `judge`",
-                remedy="pip install 'inquesto-core[judge]', or use --judge recorded or none",
+                remedy="bin/setup judge in a checkout, else pip install 'inquesto-core[judge]'; "
+                "or use --judge recorded or none",
             )
         )
     pin = protocol.instruments.judge
+    settings = judge_settings(pin, gpu_layers=gpu_layers)
+    device = judge_device(settings.gpu_layers)
     if spec == _PINNED:
         path, sha256 = require_model_file(pin), pin.sha256
     else:
         path = Path(spec.removeprefix(_GGUF))
         sha256 = str(named_model_file(path).sha256)
     name = pin.name if sha256 == pin.sha256 else path.name
-    settings = judge_settings(pin)
     version = importlib.metadata.version(settings.library)
-    is_build = version == settings.library_version
-    label = name if is_build else f"{name} on {settings.library} {version}"
-    kind = "pinned" if sha256 == pin.sha256 and is_build else "gguf"
+    unpinned = []
+    if version != settings.library_version:
+        unpinned.append(f"{settings.library} {version}")
+    if settings != judge_settings(pin):
+        unpinned.append(device if device == CPU else f"{device}, {settings.gpu_layers} layers")
+    label = f"{name} on {', '.join(unpinned)}" if unpinned else name
+    kind = "pinned" if sha256 == pin.sha256 and not unpinned else "gguf"
     use = JudgeUse(kind=kind, label=label, model=name, sha256=sha256)  # type: ignore[arg-type]
-    return ChosenJudge(path=path, sha256=sha256, use=use)
+    return ChosenJudge(path=path, sha256=sha256, use=use, settings=settings)
 
 
 def _form(identity: str | None, *, is_handoff: bool) -> Form:
@@ -167,7 +185,10 @@ def asked_calls(
             for row, scenario in zip(population.scenario_rows(), population.scenarios, strict=True)
         ],
         schema_overrides={"identity": pl.String, "required_action": pl.String},
-    ).with_columns(scenario_known=pl.lit(value=True))
+    ).with_columns(
+        scenario_known=pl.lit(value=True),
+        handoff_by_trace=pl.col("handoff") & is_handoff_by_trace(protocol, population),
+    )
     rows = (
         tables["calls"]
         .filter(pl.col("exclusion_reason").is_null())
@@ -205,17 +226,15 @@ def judge_run(
     Parameters
     ----------
     kept : Path
-        Folder of answers already given; those found there are not asked for again.
+        The evidence store of answers already given; those found there are not asked for again.
 
     Raises
     ------
     InstrumentError
         The model cannot be loaded or fails.
     """
-    from inquesto_core.instruments.judge_llama import LlamaJudge
-
-    pin = protocol.instruments.judge
-    settings, rubric = judge_settings(pin), load_rubric(protocol)
+    settings, rubric, shelves = chosen.settings, load_rubric(protocol), EvidenceStore.of(kept)
+    made_by = answers_made_by(protocol, chosen.sha256)
     backend = LlamaJudge(chosen.path, settings=settings)
     try:
         judge = Judge(
@@ -225,10 +244,16 @@ def judge_run(
             rubric=rubric,
             facts=population.facts,
             settings=settings,
-            store=_KeptAnswers(folder=kept),
+            store=shelves.shelf(ANSWER_KIND, call_id="", made_by=made_by),
         )
         calls = asked_calls(tables, protocol=protocol, population=population)
-        verdicts = make_table("verdicts", judge_calls(calls, judge, progress=progress))
+        rows = judge_calls(
+            calls,
+            judge,
+            store_of=lambda call: shelves.shelf(ANSWER_KIND, call_id=call, made_by=made_by),
+            progress=progress,
+        )
+        verdicts = make_table("verdicts", rows)
     finally:
         backend.close()
     total = pl.col("p_true") + pl.col("p_false")
@@ -241,6 +266,9 @@ def judge_run(
             "sha256": chosen.sha256,
             "is_pinned": chosen.use.kind == "pinned",
             "library": f"{settings.library} {importlib.metadata.version(settings.library)}",
+            "device": backend.device,
+            "gpu_layers": settings.gpu_layers,
+            "build": backend.build,
             "rubric_sha256": rubric.sha256,
             "asked": verdicts.height,
             "undetermined": verdicts.height - answered.height,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,69 +11,32 @@ import polars as pl
 
 from inquesto_core import __version__
 from inquesto_core.bundle import find_bundles
-from inquesto_core.canonical import digest_json, strict_json
-from inquesto_core.engine.extract import Extracted, extract_all, unusable
+from inquesto_core.canonical import digest_json
+from inquesto_core.engine.extract import Extracted, extract_all, unusable, vad_provenance
 from inquesto_core.engine.judging import choose_judge, judge_run, needs_model
-from inquesto_core.engine.stored import RunFolder
+from inquesto_core.engine.reduction import RunResult, call_name_key, reduce_run, tables_of
+from inquesto_core.engine.stored import INPUTS, RunFolder, evidence_use
+from inquesto_core.engine.transcribing import (
+    choose_transcriber,
+    needs_transcriber,
+    transcribe_run,
+)
 from inquesto_core.errors import BundleError, Problem, ProtocolError
-from inquesto_core.events import check_predicates, detect
-from inquesto_core.evidence import TABLES, make_table
-from inquesto_core.instruments import SileroVad
+from inquesto_core.events import check_predicates
+from inquesto_core.evidence.store import EvidenceStore
 from inquesto_core.protocol import load_population, load_protocol
-from inquesto_core.score import AgentIdentity, JudgeUse, build_record, decision_table
+from inquesto_core.score import (
+    JudgeUse,
+    TranscriberUse,
+)
 from inquesto_core.score.accounting import DUPLICATE_CALL_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from inquesto_core.protocol import Population, Protocol
 
-__all__ = ["RunResult", "score"]
-
-_DERIVED = (
-    "utterances",
-    "turns",
-    "replies",
-    "talk_overs",
-    "barge_ins",
-    "silences",
-    "tool_results",
-    "events",
-)
-_EXTRACTED = tuple(name for name in TABLES if name not in _DERIVED)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
-    """What a run gave.
-
-    Parameters
-    ----------
-    records : dict of str to dict
-        The record of each agent, by fingerprint.
-    decisions : polars.DataFrame
-        The decision table.
-    tables : dict of polars.DataFrame
-        The evidence tables.
-    problems : tuple of Problem
-        What was wrong with the sources themselves; those of calls are in ``tables``.
-    """
-
-    records: dict[str, dict[str, Any]]
-    decisions: pl.DataFrame
-    tables: dict[str, pl.DataFrame] = field(repr=False)
-    problems: tuple[Problem, ...]
-
-    @property
-    def has_bad_input(self) -> bool:
-        """Whether some source or bundle was unusable, wholly or in part."""
-        bad = self.tables["problems"].filter(pl.col("level") == "error")
-        return any(problem.level == "error" for problem in self.problems) or not bad.is_empty()
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether no call is open."""
-        return self.decisions.filter(pl.col("state") == "not_evaluated").is_empty()
+__all__ = ["score"]
 
 
 def _ignore(done: int, total: int) -> None:
@@ -103,15 +65,8 @@ def _one_a_call(extracted: Sequence[Extracted]) -> list[Extracted]:
             )
             merged = tuple(sorted(pair for item in items for pair in item.digests))
             rows = unusable(call_id, DUPLICATE_CALL_ID, problem)
-            out.append(Extracted(call_id=call_id, rows=rows, digests=merged))
+            out.append(Extracted(call_id=call_id, rows=rows, digests=merged, ref=items[0].ref))
     return out
-
-
-def _tables(extracted: Sequence[Extracted]) -> dict[str, pl.DataFrame]:
-    return {
-        name: make_table(name, [row for item in extracted for row in item.rows.get(name, [])])
-        for name in _EXTRACTED
-    }
 
 
 def _with_fingerprint(calls: pl.DataFrame) -> pl.DataFrame:
@@ -189,33 +144,12 @@ def _judge(spec: str, tables: dict[str, pl.DataFrame]) -> JudgeUse:
     return JudgeUse(kind="recorded", label="recorded labels", model=one[0], sha256=one[1])
 
 
-def _agent(calls: pl.DataFrame) -> AgentIdentity:
-    named = calls.filter(pl.col("agent_name").is_not_null()).sort("call_id")
-    first = named.row(0, named=True)
-    platforms = named["platform"].drop_nulls().unique()
-    return AgentIdentity(
-        name=first["agent_name"],
-        fingerprint=first["agent_fingerprint"],
-        config=strict_json((first["agent_config"] or "{}").encode()),
-        runtime=platforms[0] if len(platforms) == 1 else None,
-    )
-
-
-def _of_agent(frame: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
-    return frame.join(ids.to_frame("call_id"), on="call_id", how="semi")
-
-
 def _inputs(extracted: Sequence[Extracted]) -> list[dict[str, Any]]:
     return [
         {"call": item.call_id, "file": name, "sha256": digest}
         for item in extracted
         for name, digest in item.digests
     ]
-
-
-def _newest(calls: pl.DataFrame) -> str | None:
-    dates = [text[:10] for text in calls["ended_at"].drop_nulls()]
-    return max(dates, default=None)
 
 
 def score(
@@ -225,10 +159,14 @@ def score(
     protocol: str | Path = "inquesto-0.1",
     population: str | Path | None = None,
     judge: str = "auto",
+    gpu_layers: int | None = None,
+    transcriber: str = "auto",
+    store: str | Path | None = None,
     workers: int = 1,
     evaluated_at: str | None = None,
     progress: Callable[[int, int], None] = _ignore,
     judge_progress: Callable[[int, int], None] = _ignore,
+    transcriber_progress: Callable[[int, int], None] = _ignore,
 ) -> RunResult:
     """Return the records of a set of call bundles, and write the run folder `out`.
 
@@ -242,12 +180,19 @@ def score(
         A name or a folder; a name or a file.
     judge : str
         ``auto``, ``recorded``, ``none``, ``pinned`` or ``gguf:PATH``.
+    gpu_layers : int, optional
+        How many of the judge's layers a GPU evaluates; default: as the protocol pins.
+    transcriber : str
+        ``auto`` (nobody), ``none``, ``pinned`` or ``folder:PATH``: who hears the calls. What is
+        heard is read where a call brings no transcript, and compared where it brings one.
+    store : path, optional
+        An evidence store to read and fill: what it holds is not measured, heard or asked again.
     workers : int
         Processes; changes no byte of the result.
     evaluated_at : str, optional
         ``YYYY-MM-DD``; default the newest end of a call.
-    progress, judge_progress : callable
-        Told how many of how many calls are measured, and judged.
+    progress, judge_progress, transcriber_progress : callable
+        Told how many of how many calls are measured, judged, and heard.
 
     Raises
     ------
@@ -255,21 +200,34 @@ def score(
         What makes the run as a whole impossible; a call that cannot be used is a stated state.
     """
     law = load_protocol(protocol)
-    chosen = choose_judge(judge, law) if needs_model(judge) else None
+    chosen = choose_judge(judge, law, gpu_layers=gpu_layers) if needs_model(judge) else None
+    hearing = choose_transcriber(transcriber, law) if needs_transcriber(transcriber) else None
+    heard_by, told = TranscriberUse(kind="none"), {}
     folder = RunFolder(Path(out))
     with tempfile.TemporaryDirectory(prefix="inquesto-") as scratch:
         found = find_bundles(sources, scratch=Path(scratch))
         if not found.refs:
             raise BundleError(found.problems[0] if found.problems else "no call bundle was found")
         folder.open()
+        kept = folder.kept if store is None else EvidenceStore.open(Path(store)).root
         extracted = _one_a_call(
-            extract_all(
-                found.refs, protocol=law, kept=folder.kept, workers=workers, progress=progress
-            )
+            extract_all(found.refs, protocol=law, kept=kept, workers=workers, progress=progress)
         )
-        tables = _tables(extracted)
+        tables = tables_of(item.rows for item in extracted)
         tables["calls"] = _with_fingerprint(tables["calls"])
         people = _population(population, found.populations, tables["calls"], law)
+        if hearing is not None:
+            heard = transcribe_run(
+                tables,
+                {item.call_id: item.ref for item in extracted},
+                hearing,
+                protocol=law,
+                kept=kept,
+                workers=workers,
+                progress=transcriber_progress,
+            )
+            tables |= heard.tables
+            heard_by, told = heard.use, {"asr": heard.provenance}
     check_predicates(people)
     judged: dict[str, Any] = {}
     if chosen is None:
@@ -283,84 +241,42 @@ def score(
             chosen,
             protocol=law,
             population=people,
-            kept=folder.kept,
+            kept=kept,
             progress=judge_progress,
         )
         tables["verdicts"] = answers.verdicts
         judged = {"judge": answers.provenance}
     inputs = _inputs(extracted)
+    files = pl.DataFrame(inputs, schema=INPUTS, orient="row")
     provenance: dict[str, Any] = {
         "engine": __version__,
         "protocol_sha256": law.digest,
         "population_sha256": people.digest,
         "inputs_sha256": digest_json(inputs),
-        "vad": {
-            "sha256": law.instruments.vad.sha256,
-            "runtime": f"onnxruntime {SileroVad.runtime_version()}",
-            "runtime_is_pinned": SileroVad.runtime_version() == law.instruments.vad.runtime_version,
-        },
+        "vad": vad_provenance(law),
+        **told,
         **judged,
     }
-    call_key = hashlib.sha256(b"call names\0" + repr(inputs).encode()).digest()
-    result = _reduce(
+    result = reduce_run(
         tables,
         law=law,
         people=people,
         judge=used,
+        transcriber=heard_by,
         provenance=provenance,
-        call_key=call_key,
+        call_key=call_name_key(files),
         evaluated_at=evaluated_at,
     )
     result = replace(result, problems=found.problems)
-    folder.write(result, inputs=inputs, provenance=provenance, protocol=law, population=people)
-    return result
-
-
-def _reduce(
-    tables: dict[str, pl.DataFrame],
-    *,
-    law: Protocol,
-    people: Population,
-    judge: JudgeUse,
-    provenance: Mapping[str, Any],
-    call_key: bytes,
-    evaluated_at: str | None,
-) -> RunResult:
-    detection = detect(tables, protocol=law, population=people)
-    decisions = decision_table(
-        detection, protocol=law, population=people, judge_free=judge.kind == "none"
+    if store is not None:
+        EvidenceStore.of(kept).pack()
+    folder.write(
+        result,
+        inputs=files,
+        provenance=provenance,
+        protocol=law,
+        population=people,
+        evidence=evidence_use(law, used, heard_by),
+        evaluated_at=evaluated_at,
     )
-    records = {}
-    calls = tables["calls"]
-    default_digest = load_population(law.default_population, law).digest
-    agents = calls["agent_fingerprint"].drop_nulls().unique().sort()
-    for fingerprint in agents:
-        ours = calls.filter(pl.col("agent_fingerprint") == fingerprint)
-        rows = decisions.filter(pl.col("agent_fingerprint") == fingerprint)
-        evidence = {
-            name: _of_agent(detection.tables[name], ours["call_id"])
-            for name in ("calls", *_DERIVED)
-        }
-        records[fingerprint] = build_record(
-            rows,
-            evidence,
-            protocol=law,
-            population=people,
-            default_population_digest=default_digest,
-            agent=_agent(ours),
-            judge=judge,
-            timing_reported=bool((ours["timing_source"] == "reported").any()),
-            call_key=call_key,
-            provenance=provenance,
-            evaluated_at=evaluated_at or _newest(ours),
-        )
-    if not records:
-        raise BundleError(
-            Problem(
-                code="no_usable_bundle",
-                found=f"none of {calls.height} bundles has a readable call.json",
-                expected="at least one",
-                remedy="see `inquesto-core validate`",
-            )
-        )
-    return RunResult(records=records, decisions=decisions, tables=detection.tables, problems=())
+    return result

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from inquesto_core.events.judged import judge_answers, judged_events, judged_flags
+from inquesto_core.events.long_silences import silence_table
 from inquesto_core.events.predicates import scenario_predicates
 from inquesto_core.events.required_action import with_required_arguments
 from inquesto_core.events.timing import (
@@ -21,7 +22,6 @@ from inquesto_core.events.trace import trace_events, trace_facts, trace_flags
 from inquesto_core.events.transcript import transcript_events, transcript_flags
 from inquesto_core.evidence import sort_table
 from inquesto_core.timeline import (
-    STRUCTURE,
     call_axis,
     diagnostic_tables,
     measure_timeline,
@@ -83,7 +83,7 @@ def _uncertainty(calls: pl.DataFrame, call_ids: pl.Series, protocol: Protocol) -
 
 
 def _fragile(timeline: Timeline, moves: Moves) -> pl.DataFrame:
-    names = [name for name in STRUCTURE if name in moves.fragile]
+    names = list(moves.fragile)
     columns = [pl.Series(name, moves.fragile[name]) for name in names]
     table = pl.DataFrame([timeline.axis.call_ids.alias("call_id"), *columns])
     named = [pl.when(pl.col(name)).then(pl.lit(name)) for name in names]
@@ -119,7 +119,7 @@ def detect(
     usable = calls.filter(pl.col("timing_reasons").list.len() == 0)
     base = timing_flags(timeline, limits, protocol=protocol)
     uncertainty = _uncertainty(calls, axis.call_ids, protocol).to_numpy()
-    moves = moved_outcomes(axis, limits, timeline, uncertainty, protocol=protocol)
+    moves = moved_outcomes(limits, timeline, uncertainty, protocol=protocol)
     evaluated = usable.select("call_id")
     timing, *moved = (
         flags.frame(timeline).join(evaluated, on="call_id", how="semi")
@@ -130,6 +130,7 @@ def detect(
         .join(_fragile(timeline, moves), on="call_id", how="left", maintain_order="left")
         .join(evaluated, on="call_id", how="semi")
     )
+    silences = silence_table(timeline, limits) if limits.count_silence else None
     facts = with_required_arguments(
         trace_facts(calls, tool_calls, protocol=protocol, population=population),
         calls,
@@ -146,7 +147,7 @@ def detect(
     )
     events = pl.concat(
         [
-            timing_events(usable, measured, timing, statistics, protocol=protocol),
+            timing_events(usable, measured, timing, statistics, silences, protocol=protocol),
             trace_events(facts, tool_calls, protocol=protocol, population=population),
             transcript_events(calls, transcript, protocol=protocol),
             judged_events(

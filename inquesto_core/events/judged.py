@@ -35,11 +35,13 @@ ANSWER_PREFIX = "answer_"
 GIVEN_PREFIX = "given_"
 
 _JUDGE = "judge"
+_UNLESS_BY_TRACE = "unless_by_trace"
 
 
 def judged_questions(protocol: Protocol, *, at_least: int = 0) -> dict[str, str]:
     """Return the goal question and those of events of severity >= `at_least`: name to ``asked``."""
-    questions = {protocol.goal_question: "always"}
+    by_trace = protocol.handoff_decided_by == "transfer"
+    questions = {protocol.goal_question: _UNLESS_BY_TRACE if by_trace else "always"}
     for event in protocol.events:
         if event.question is not None and event.severity >= at_least:
             questions[event.question] = event.asked or "always"
@@ -51,12 +53,14 @@ def asked_where(asked: str) -> pl.Expr:
 
     Parameters
     ----------
-    asked : {"always", "correction", "legit", "impostor"}
-        As in the protocol.
+    asked : {"always", "correction", "legit", "impostor", "unless_by_trace"}
+        As in the protocol; the last, which only the goal question has, leaves out the hand-offs
+        that the trace decides (column ``handoff_by_trace``).
     """
     rule = {
         "always": pl.lit(value=True),
         "correction": pl.col("correction"),
+        _UNLESS_BY_TRACE: ~pl.col("handoff_by_trace"),
         "legit": pl.col("identity").eq_missing(pl.lit("legit")),
         "impostor": pl.col("identity").eq_missing(pl.lit("impostor")),
     }[asked]

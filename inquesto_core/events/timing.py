@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from inquesto_core.events.long_silences import find_long_silences
 from inquesto_core.events.occurrences import occurrences
-from inquesto_core.timeline import STRUCTURE, VALUES, measure_talk, measure_timeline
+from inquesto_core.timeline import measure_talk, remeasure_timeline
 from inquesto_core.timeline.barge_ins import KEPT, find_barge_ins
 from inquesto_core.timeline.replies import NO_REPLY, REPLIED
 
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inquesto_core.protocol import Protocol
-    from inquesto_core.timeline import CallAxis, Limits, Timeline
+    from inquesto_core.timeline import Limits, Timeline
+    from inquesto_core.timeline.replies import TalkOvers
 
     Int = NDArray[np.int64]
+    Status = NDArray[np.int8]
     Bool = NDArray[np.bool_]
 
 __all__ = [
@@ -116,15 +119,18 @@ def timing_flags(timeline: Timeline, limits: Limits, *, protocol: Protocol) -> T
         over * int(share["share_denominator"])
         >= _count(turns.call, calls) * int(share["share_numerator"])
     )
+    slow = _count(said.call[_slow(timeline, limits)], calls)
+    if limits.count_silence:
+        slow += _count(find_long_silences(timeline, limits).call, calls)
     return TimingFlags(
-        slow_turn=_count(said.call[_slow(timeline, limits)], calls) > 0,
+        slow_turn=slow > 0,
         slow_median=known & (doubled > 2 * limits.slow_median_ms),
         talk_over=(over > 0) & ~repeated,
         repeated_talk_over=repeated,
     )
 
 
-def _differs(one: Int, other: Int, call_one: Int, call_other: Int, calls: int) -> Bool:
+def _differs(one: Status, other: Status, call_one: Int, call_other: Int, calls: int) -> Bool:
     """Return in which calls two rows of numbers, sorted by call, are not the same."""
     count_one, count_other = _count(call_one, calls), _count(call_other, calls)
     differs = count_one != count_other
@@ -133,29 +139,34 @@ def _differs(one: Int, other: Int, call_one: Int, call_other: Int, calls: int) -
     return np.asarray(differs | (_count(call_one[same_one][unequal], calls) > 0))
 
 
+def _counted(line: Timeline) -> Int:
+    over = line.talk_overs
+    return _count(line.floor.turns.call[over.turn[over.counted]], len(line.axis))
+
+
 def _changed(base: Timeline, other: Timeline, flags: TimingFlags, moved: TimingFlags) -> Bool:
+    """Return in which calls a status, a count or an event is another; parts shared are equal."""
     calls = len(base.axis)
-    changed = _differs(
-        base.replies.status.astype(np.int64),
-        other.replies.status.astype(np.int64),
-        base.floor.utterances.call,
-        other.floor.utterances.call,
-        calls,
-    )
-    changed |= _count(base.floor.turns.call, calls) != _count(other.floor.turns.call, calls)
-    for line in (base, other):
-        over = line.talk_overs
-        counted = _count(line.floor.turns.call[over.turn[over.counted]], calls)
-        changed |= counted != _count(
-            base.floor.turns.call[base.talk_overs.turn[base.talk_overs.counted]], calls
+    changed = np.zeros(calls, dtype=bool)
+    if other.replies is not base.replies:
+        changed |= _differs(
+            base.replies.status,
+            other.replies.status,
+            base.floor.utterances.call,
+            other.floor.utterances.call,
+            calls,
         )
+    if other.floor is not base.floor:
+        changed |= _count(base.floor.turns.call, calls) != _count(other.floor.turns.call, calls)
+    if other.talk_overs is not base.talk_overs:
+        changed |= _counted(base) != _counted(other)
     for name in AUDIO_EVENTS:
         changed |= getattr(flags, name) != getattr(moved, name)
     return changed
 
 
 def moved_outcomes(
-    axis: CallAxis, limits: Limits, base: Timeline, uncertainty_ms: Int, *, protocol: Protocol
+    limits: Limits, base: Timeline, uncertainty_ms: Int, *, protocol: Protocol
 ) -> Moves:
     """Return what each limit's and value's move by plus and minus the uncertainty changes.
 
@@ -167,16 +178,15 @@ def moved_outcomes(
     flags = timing_flags(base, limits, protocol=protocol)
     outcomes: list[TimingFlags] = []
     fragile: dict[str, Bool] = {}
-    for name in (*STRUCTURE, *VALUES):
-        touched = np.zeros(len(axis), dtype=bool)
+    for name in (*limits.structure, *limits.values):
+        touched = np.zeros(len(base.axis), dtype=bool)
         for sign in (-1, 1):
-            by = sign * uncertainty_ms
-            moved_limits = limits.moved(name, by)
-            line = measure_timeline(axis, moved_limits)
+            moved_limits = limits.moved(name, sign * uncertainty_ms)
+            line = remeasure_timeline(base, moved_limits, name)
             moved = timing_flags(line, moved_limits, protocol=protocol)
             outcomes.append(moved)
             touched |= _changed(base, line, flags, moved)
-        if name in STRUCTURE:
+        if name in limits.structure:
             fragile[name] = touched
     return Moves(flags=tuple(outcomes), fragile=fragile)
 
@@ -217,6 +227,11 @@ def _nullable(values: Int, known: Bool) -> pl.Series:
     )
 
 
+def _reaches(found: TalkOvers, limits: Limits, call: Int) -> Bool:
+    """Return which are long enough and no simultaneous start, whether they count or not."""
+    return np.asarray((found.value_ms >= limits.talk_over_ms[call]) & ~found.simultaneous)
+
+
 def call_statistics(timeline: Timeline, limits: Limits) -> pl.DataFrame:
     """Return the timing columns of the decision table, one row a timed call."""
     calls = len(timeline.axis)
@@ -240,7 +255,7 @@ def call_statistics(timeline: Timeline, limits: Limits) -> pl.DataFrame:
             "n_replied": _count(said[status == REPLIED], calls),
             "n_no_reply": _count(said[status == NO_REPLY], calls),
             "n_talk_over": _count(owner[found.counted], calls),
-            "n_talk_over_short": _count(owner[found.counted & found.short], calls),
+            "n_talk_over_short": _count(owner[found.short & _reaches(found, limits, owner)], calls),
             "n_simultaneous": _count(owner[found.simultaneous], calls),
             "n_dropped_sounds": floor.dropped,
             "longest_unanswered_ms": _nullable(*_unanswered(timeline)),
@@ -271,6 +286,7 @@ def timing_events(
     tables: dict[str, pl.DataFrame],
     flags: pl.DataFrame,
     statistics: pl.DataFrame,
+    silences: pl.DataFrame | None = None,
     *,
     protocol: Protocol,
 ) -> pl.DataFrame:
@@ -283,6 +299,8 @@ def timing_events(
         ``replies`` and ``talk_overs`` as the timeline gives them.
     flags, statistics : polars.DataFrame
         `TimingFlags.frame` and `call_statistics`.
+    silences : polars.DataFrame, optional
+        `silence_table` where the protocol counts long silences.
     """
     slow = int(protocol.event("slow_turn").parameters["latency_ms"])
     median = int(protocol.event("slow_median").parameters["median_ms"])
@@ -300,8 +318,9 @@ def timing_events(
             margin_ms=pl.col("value") - slow,
             evidence_key=pl.format("replies/{}", "utterance"),
         )
-        .sort("call_id", pl.col("value"), descending=[False, True], maintain_order=True)
     )
+    waits = replies if silences is None else pl.concat([replies, silences], how="diagonal")
+    waits = waits.sort("call_id", pl.col("value"), descending=[False, True], maintain_order=True)
     medians = statistics.filter(pl.col("median_latency_ms") > median).select(
         "call_id",
         value=pl.col("median_latency_ms").floor().cast(pl.Int64),
@@ -324,7 +343,7 @@ def timing_events(
         .sort("call_id", "at_ms")
     )
     named = {
-        "slow_turn": replies,
+        "slow_turn": waits,
         "slow_median": medians,
         "talk_over": overs,
         "repeated_talk_over": overs,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FACTS",
+    "is_handoff_by_trace",
     "is_impostor",
     "is_performed",
     "negative_result",
@@ -51,6 +52,7 @@ FACTS = {
     "identity": pl.String,
     "correction": pl.Boolean,
     "handoff": pl.Boolean,
+    "handoff_by_trace": pl.Boolean,  # the trace and not the judge says whether it took place
     "required_action": pl.String,
     "has_trace": pl.Boolean,
     "first_lookup": pl.Int64,  # position in the trace, called
@@ -103,6 +105,15 @@ def is_performed(protocol: Protocol) -> pl.Expr:
 def is_impostor() -> pl.Expr:
     """Return whether a call's caller is an impostor; null where its scenario is unknown."""
     return pl.when("scenario_known").then(pl.col("identity").eq_missing(pl.lit("impostor")))
+
+
+def is_handoff_by_trace(protocol: Protocol, population: Population) -> bool:
+    """Return whether hand-offs are decided by the trace: ``goal.handoff_decided_by: transfer``.
+
+    Where the population names no transfer tool, there is nothing that the trace could show, and the
+    judge is asked all the same.
+    """
+    return protocol.handoff_decided_by == "transfer" and bool(population.tools.transfer)
 
 
 def _is_in(column: str, names: Iterable[str]) -> pl.Expr:
@@ -173,7 +184,9 @@ def trace_facts(
     unverified = pl.col("first_change").is_not_null() & ~in_order.fill_null(value=False)
     readable = pl.col("has_trace").fill_null(value=False)
     table = asked.join(shown, on="call_id", how="left", maintain_order="left")
+    by_trace = pl.lit(value=is_handoff_by_trace(protocol, population))
     return table.with_columns(
+        handoff_by_trace=pl.col("handoff") & by_trace,
         scenario_known=pl.col("correction").is_not_null(),
         has_trace=readable,
         unverified_change=pl.when(readable).then(unverified),

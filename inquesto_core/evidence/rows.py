@@ -14,7 +14,10 @@ from inquesto_core.canonical import canonical_bytes
 if TYPE_CHECKING:
     from inquesto_core.bundle.call import Bundle
 
-__all__ = ["bundle_rows", "count_words"]
+__all__ = ["ASR", "PLATFORM", "bundle_rows", "count_words"]
+
+#: Whose words a row of ``transcript`` or ``words`` holds.
+PLATFORM, ASR = "platform", "asr"
 
 Row = dict[str, object]
 
@@ -80,7 +83,9 @@ def _transcript(bundle: Bundle) -> list[Row]:
             "text": turn.text,
             "heard_text": turn.heard_text,
             "n_words": count_words(turn.text if turn.heard_text is None else turn.heard_text),
-            "source": bundle.transcript.source,
+            "supported": None,
+            "source": PLATFORM,
+            "origin": bundle.transcript.source,
         }
         for position, turn in enumerate(bundle.transcript.turns)
     ]
@@ -98,6 +103,7 @@ def _words(bundle: Bundle) -> list[Row]:
             "word": word.word,
             "start_ms": word.start_ms,
             "end_ms": word.end_ms,
+            "source": PLATFORM,
         }
         for turn_position, turn in enumerate(bundle.transcript.turns)
         for position, word in enumerate(turn.words)

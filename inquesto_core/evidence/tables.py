@@ -70,7 +70,8 @@ TOOL_CALLS: Columns = {
     "result": _TEXT,  # canonical JSON
 }
 
-#: One row a transcript turn.
+#: One row a turn of the transcript that is read: the platform's, or where a call brings none and a
+#: transcriber heard it, the turns of ``asr_turns``.
 TRANSCRIPT: Columns = {
     "call_id": _TEXT,
     "position": _INT,
@@ -78,9 +79,11 @@ TRANSCRIPT: Columns = {
     "start_ms": _INT,
     "end_ms": _INT,
     "text": _TEXT,
-    "heard_text": _TEXT,  # what was really played, null = as written
+    "heard_text": _TEXT,  # what was really played, null = as written; empty if unsupported
     "n_words": _INT,  # of heard_text if given, else of text
-    "source": _TEXT,
+    "supported": _BOOL,  # its side speaks there; false = withheld, null = not known
+    "source": _TEXT,  # platform | asr
+    "origin": _TEXT,  # the source that transcript.json names; the transcriber's model
 }
 
 WORDS: Columns = {
@@ -91,6 +94,59 @@ WORDS: Columns = {
     "word": _TEXT,
     "start_ms": _INT,
     "end_ms": _INT,
+    "source": _TEXT,  # platform | asr
+}
+
+#: One row a turn that the transcriber heard, whatever transcript the call brings.
+ASR_TURNS: Columns = {
+    "call_id": _TEXT,
+    "position": _INT,
+    "speaker": _TEXT,
+    "start_ms": _INT,
+    "end_ms": _INT,
+    "text": _TEXT,
+    "n_words": _INT,
+}
+
+#: One row a word that the transcriber gave, those left out too.
+ASR_WORDS: Columns = {
+    "call_id": _TEXT,
+    "speaker": _TEXT,
+    "position": _INT,  # among the words of its side
+    "turn": _INT,  # in asr_turns; null = left out
+    "word": _TEXT,
+    "start_ms": _INT,
+    "end_ms": _INT,
+    "probability": _REAL,
+    "dropped": _TEXT,  # null = part of a turn; else why not (no_speech)
+}
+
+#: One row a side of a call that has both transcripts: the platform's is the reference.
+WORD_ERRORS: Columns = {
+    "call_id": _TEXT,
+    "speaker": _TEXT,
+    "normaliser": _TEXT,
+    "n_words": _INT,  # of the platform's transcript
+    "n_own_words": _INT,
+    "substitutions": _INT,
+    "deletions": _INT,  # words that only the platform's transcript has
+    "insertions": _INT,  # words that only the transcriber heard
+    "negations": _INT,  # differences that hold a "not" more or less
+    "numbers": _INT,  # differences in a number
+}
+
+#: One row a place where both transcripts differ.
+TRANSCRIPT_DIFFERENCES: Columns = {
+    "call_id": _TEXT,
+    "speaker": _TEXT,
+    "position": _INT,  # among the differences of its side
+    "at_ms": _INT,  # start of the turn that was heard, else of the platform's
+    "turn": _INT,  # in transcript; null where it has no word before or here
+    "own_turn": _INT,  # in asr_turns
+    "words": _TEXT,  # the platform's, normalised; empty = none
+    "own_words": _TEXT,
+    "is_negation": _BOOL,
+    "is_number": _BOOL,
 }
 
 #: One row a question answered (or left undetermined) about a call.
@@ -251,6 +307,10 @@ TABLES: dict[str, Columns] = {
     "tool_calls": TOOL_CALLS,
     "transcript": TRANSCRIPT,
     "words": WORDS,
+    "asr_turns": ASR_TURNS,
+    "asr_words": ASR_WORDS,
+    "word_errors": WORD_ERRORS,
+    "transcript_differences": TRANSCRIPT_DIFFERENCES,
     "verdicts": VERDICTS,
     "states": STATES,
     "media": MEDIA,
@@ -272,6 +332,10 @@ KEYS: dict[str, tuple[str, ...]] = {
     "tool_calls": ("call_id", "position"),
     "transcript": ("call_id", "position"),
     "words": ("call_id", "turn", "position"),
+    "asr_turns": ("call_id", "position"),
+    "asr_words": ("call_id", "speaker", "position"),
+    "word_errors": ("call_id", "speaker"),
+    "transcript_differences": ("call_id", "speaker", "position"),
     "verdicts": ("call_id", "question"),
     "states": ("call_id",),
     "media": ("call_id", "channel"),

@@ -17,12 +17,6 @@ import numpy as np
 
 from inquesto_core.errors import InstrumentError, Problem
 from inquesto_core.instruments.channel_checks import identical_residual_db, is_silent
-from inquesto_core.instruments.decode_file import (
-    DecodedChannel,
-    DecodedFile,
-    count_channels,
-    decode_file,
-)
 from inquesto_core.instruments.resample import SAMPLES_PER_MS
 
 if TYPE_CHECKING:
@@ -30,6 +24,7 @@ if TYPE_CHECKING:
 
     from inquesto_core.bundle import AudioFile, Bundle
     from inquesto_core.instruments.arrays import Samples
+    from inquesto_core.instruments.decode_file import DecodedChannel, DecodedFile
     from inquesto_core.instruments.media_limits import MediaLimits
 
 __all__ = ["ChannelAudio", "Recording", "decode_call"]
@@ -204,6 +199,8 @@ def _without_decoding(bundle: Bundle) -> Recording | None:
 
 def _mono_problem(bundle: Bundle, entry: AudioFile) -> Problem | None:
     """Return what is wrong where the call's only file has one channel for both sides."""
+    from inquesto_core.instruments.decode_file import count_channels
+
     try:
         n_channels = count_channels(bundle.root / entry.file)
     except InstrumentError:
@@ -220,6 +217,8 @@ def _mono_problem(bundle: Bundle, entry: AudioFile) -> Problem | None:
 
 
 def _decode_tracks(bundle: Bundle, limits: MediaLimits) -> tuple[dict[Side, _Track], list[Problem]]:
+    from inquesto_core.instruments.decode_file import decode_file
+
     tracks: dict[Side, _Track] = {}
     problems: list[Problem] = []
     if len({entry.file for entry in bundle.call.audio}) == 1:

@@ -11,19 +11,20 @@ import numpy as np
 
 from inquesto_core.bundle import trace_times_outside
 from inquesto_core.canonical import canonical_bytes
+from inquesto_core.errors import Problem
 from inquesto_core.evidence.rows import bundle_rows
 from inquesto_core.instruments.audio import decode_call
 from inquesto_core.instruments.foreground_network import load_network
 from inquesto_core.instruments.hearing import hear
 from inquesto_core.instruments.media_limits import MediaLimits
 from inquesto_core.instruments.recording_checks import check_recording
+from inquesto_core.instruments.transcript_support import supported_turns
 from inquesto_core.instruments.vad_level import LOW_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from inquesto_core.bundle import Bundle
-    from inquesto_core.errors import Problem
     from inquesto_core.instruments.audio import ChannelAudio, Recording, Side
     from inquesto_core.instruments.hearing import Heard
     from inquesto_core.instruments.recording_faults import RecordingFault
@@ -39,6 +40,8 @@ _SIDES: tuple[Side, Side] = ("caller", "agent")
 _UNREADABLE = frozenset({"audio_missing", "audio_digest_mismatch", "link_refused"})
 _IGNORED = "ignored"
 _CHANNEL_SILENT = "channel_silent"
+#: The transcript's clock is not the recording's.
+_SHIFTED = "transcript_shifted"
 #: Classes of timing uncertainty: a party in front of a near background, and any other.
 _NEAR, _CLEAR = "background", "default"
 #: Party and background cannot be told apart.
@@ -145,7 +148,7 @@ def _listen(recording: Recording, protocol: Protocol, vad: SileroVad) -> dict[st
         recording.agent.samples,
         protocol=protocol,
         vad=vad,
-        network=load_network(protocol.folder / protocol.instruments.foreground.network),
+        network=load_network(protocol.file(protocol.instruments.foreground.network)),
     )
 
 
@@ -258,6 +261,45 @@ def _call_row(
     }
 
 
+def _withhold(
+    bundle: Bundle,
+    turns: list[Row],
+    heard: dict[str, Heard],
+    segments: list[Row],
+    protocol: Protocol,
+) -> list[Problem]:
+    """Mark the transcript's turns by whether their side speaks there, and say how many do not.
+
+    What was heard of such a turn is nothing. A side in front of a near background is left alone.
+    """
+    if bundle.transcript is None:
+        return []
+    speech = {
+        side: intervals
+        for side, intervals in _accepted(segments).items()
+        if side in heard and heard[side].foreground is None
+    }
+    supported = supported_turns(bundle.transcript, speech, protocol.recording_faults)
+    for row, is_supported in zip(turns, supported, strict=True):
+        row["supported"] = is_supported
+        if is_supported is False:
+            row["heard_text"], row["n_words"] = "", 0
+    lost = [at for at, is_supported in enumerate(supported) if is_supported is False]
+    if not lost:
+        return []
+    return [
+        Problem(
+            code="transcript_unsupported",
+            file="transcript.json",
+            pointer=f"/turns/{lost[0]}",
+            found=f"has {len(lost)} of {len(turns)} turns where their side does not speak",
+            expected="turns where their side is heard",
+            remedy="their words are withheld from the judge and not counted",
+            level="warning",
+        )
+    ]
+
+
 def measure_call(bundle: Bundle, *, protocol: Protocol, vad: SileroVad) -> dict[str, list[Row]]:
     """Return the rows of every evidence table that one call fills.
 
@@ -275,10 +317,13 @@ def measure_call(bundle: Bundle, *, protocol: Protocol, vad: SileroVad) -> dict[
     faults = check_recording(bundle, recording, _accepted(sound["segments"]), protocol=protocol)
     problems += [fault.problem for fault in faults]
     reasons = _timing_reasons(bundle, recording, heard, faults)
+    own = bundle_rows(bundle)
+    if not reasons and not any(fault.code == _SHIFTED for fault in faults):
+        problems += _withhold(bundle, own["transcript"], heard, sound["segments"], protocol)
     row = _call_row(bundle, recording, heard, reasons, protocol)
     row["warnings"] = sorted({p.code for p in problems if p.level == "warning"})
     return {
-        **bundle_rows(bundle),
+        **own,
         **sound,
         "calls": [row],
         "problems": [problem_row(problem, bundle.call.call_id) for problem in problems],

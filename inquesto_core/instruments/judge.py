@@ -9,7 +9,7 @@ exactly one legal answer is *undetermined*, with the reason and the raw text.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from inquesto_core.canonical import digest_json
@@ -193,18 +193,25 @@ class Judge:
 
 
 def judge_calls(
-    calls: Sequence[AskedCall], judge: Judge, *, progress: Callable[[int, int], None]
+    calls: Sequence[AskedCall],
+    judge: Judge,
+    *,
+    store_of: Callable[[str], AnswerStore] | None = None,
+    progress: Callable[[int, int], None],
 ) -> list[Row]:
     """Return the rows of table ``verdicts``, in the order of `calls`.
 
     Parameters
     ----------
+    store_of : callable, optional
+        Gives the store of a call's answers, by its id; default: the judge's own.
     progress : callable
         Told how many of how many calls are done.
     """
     rows = []
     for done, call in enumerate(calls, start=1):
-        rows += judge.rows(call)
+        asking = judge if store_of is None else replace(judge, store=store_of(call.call_id))
+        rows += asking.rows(call)
         progress(done, len(calls))
     return rows
 

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from inquesto_core.instruments.judge_prompt import Tokens
     from inquesto_core.instruments.judge_settings import JudgeSettings
 
-__all__ = ["LlamaJudge", "RawAnswer"]
+__all__ = ["CPU", "LlamaJudge", "RawAnswer", "judge_device"]
+
+#: Device class of a judge that no GPU takes part in.
+CPU = "cpu"
+#: ggml's types of a device that layers are given to.
+_GPU_TYPES = frozenset({1, 2})
 
 #: Spelling of the begin and end of a turn, and the roles; the first that a vocabulary has counts.
 _FORMATS = (
@@ -81,6 +86,60 @@ def _load_library() -> tuple[Any, Any]:
     return native, silent
 
 
+def _gpu_classes(native: Any) -> tuple[str, ...]:
+    """Return what the GPUs that the library finds are reached through (``cuda``, ``metal``)."""
+    ggml = native._lib  # llama_cpp binds no function of ggml's devices itself
+    for name, result in (
+        ("ggml_backend_dev_get", ctypes.c_void_p),
+        ("ggml_backend_dev_backend_reg", ctypes.c_void_p),
+        ("ggml_backend_reg_name", ctypes.c_char_p),
+        ("ggml_backend_dev_count", ctypes.c_size_t),
+        ("ggml_backend_dev_type", ctypes.c_int),
+    ):
+        getattr(ggml, name).restype = result
+    devices = [
+        ctypes.c_void_p(ggml.ggml_backend_dev_get(ctypes.c_size_t(at)))
+        for at in range(ggml.ggml_backend_dev_count())
+    ]
+    found = {
+        ggml.ggml_backend_reg_name(ctypes.c_void_p(ggml.ggml_backend_dev_backend_reg(device)))
+        for device in devices
+        if ggml.ggml_backend_dev_type(device) in _GPU_TYPES
+    }
+    names = {name.decode("utf-8", errors="replace").lower() for name in found}
+    return tuple(sorted("metal" if name == "mtl" else name for name in names))
+
+
+def judge_device(gpu_layers: int) -> str:
+    """Return the class of what evaluates a model: ``cpu``, or that of the GPUs (``cuda``).
+
+    Parameters
+    ----------
+    gpu_layers : int
+        How many of the model's layers are asked to lie on a GPU.
+
+    Raises
+    ------
+    InstrumentError
+        ``extra_missing``; ``gpu_missing`` where layers are asked for and no GPU is found.
+    """
+    if gpu_layers == 0:
+        return CPU
+    native, _ = _load_library()
+    classes = _gpu_classes(native) if native.llama_supports_gpu_offload() else ()
+    if not classes:
+        raise InstrumentError(
+            Problem(
+                code="gpu_missing",
+                found=f"--gpu-layers {gpu_layers} asks for a GPU, and this build of "
+                "llama-cpp-python finds none",
+                expected="a build for the GPU of this machine (docs/judge.md)",
+                remedy="install such a build, or leave --gpu-layers out",
+            )
+        )
+    return "+".join(classes)
+
+
 class LlamaJudge:
     """A loaded GGUF model that answers prompts given as token segments.
 
@@ -95,7 +154,7 @@ class LlamaJudge:
     Raises
     ------
     InstrumentError
-        ``extra_missing``, ``model_unreadable``, ``model_has_no_turns``.
+        ``extra_missing``, ``gpu_missing``, ``model_unreadable``, ``model_has_no_turns``.
     """
 
     def __init__(self, path: Path, *, settings: JudgeSettings, threads: int | None = None) -> None:
@@ -103,6 +162,7 @@ class LlamaJudge:
         self._native = native
         self._settings = settings
         self._name = path.name
+        self.device = judge_device(settings.gpu_layers)
         self._model = self._load_model(path)
         self._vocab = native.llama_model_get_vocab(self._model)
         self._size = int(native.llama_vocab_n_tokens(self._vocab))
@@ -118,6 +178,10 @@ class LlamaJudge:
     def _load_model(self, path: Path) -> Any:
         params = self._native.llama_model_default_params()
         params.n_gpu_layers = self._settings.gpu_layers
+        # Without a list, a build for a GPU gives it large products although it holds no layer.
+        no_devices = (ctypes.c_void_p * 1)(None)
+        if self.device == CPU:
+            params.devices = ctypes.cast(no_devices, ctypes.c_void_p)
         model = self._native.llama_model_load_from_file(os.fsencode(path), params)
         if not model:
             raise self._refused("cannot be loaded by llama.cpp", "a whole GGUF file it knows")
@@ -132,6 +196,7 @@ class LlamaJudge:
         params.n_threads = params.n_threads_batch = threads
         params.flash_attn_type = _FLASH_ATTENTION_OFF
         params.swa_full = True  # a pruned cache could not be taken back to a segment's end
+        params.offload_kqv = params.op_offload = self.device != CPU
         params.no_perf = True
         context = native.llama_init_from_model(self._model, params)
         if not context:
@@ -159,11 +224,12 @@ class LlamaJudge:
 
     @property
     def build(self) -> str:
-        """The library's version and what of the processor it was built to use."""
+        """The library's version, the class of device, and what the library was built to use."""
         import llama_cpp
 
         features = self._native.llama_print_system_info().decode("utf-8", errors="replace")
-        return f"llama-cpp-python {llama_cpp.__version__}; {' '.join(features.split())}"
+        features = " ".join(features.split()).rstrip("| ")
+        return f"llama-cpp-python {llama_cpp.__version__}; {self.device}; {features}"
 
     def close(self) -> None:
         """Give the memory back."""
@@ -208,8 +274,8 @@ class LlamaJudge:
         )
 
     def tokenise(self, text: str) -> Tokens:
-        """Return a text's token ids, special tokens off and nothing added."""
-        data = text.encode("utf-8")
+        """Return a text's token ids, special tokens off and nothing added; half a pair is ``?``."""
+        data = text.encode("utf-8", errors="replace")
         room = len(data) + 8
         out = (ctypes.c_int32 * room)()
         count = self._native.llama_tokenize(self._vocab, data, len(data), out, room, False, False)
@@ -303,7 +369,8 @@ class LlamaJudge:
             for _ in range(max_tokens):
                 self._native.llama_sampler_accept(sampler, token)
                 written += self._piece(token)
-                if written.endswith(b'"}'):
+                # A reason may begin with a brace, so only an even quote closes the answer.
+                if written.endswith(b'"}') and written.count(b'"') % 2 == 0:
                     break
                 self._decode((token,))
                 token = self._likeliest(sampler)

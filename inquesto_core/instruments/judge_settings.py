@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class JudgeSettings:
     context_tokens, batch_tokens : int
         Room for a prompt with its answer; tokens of one decode.
     gpu_layers : int
-        0: everything on the processor.
+        How many of the model's layers a GPU evaluates; 0: none, everything on the processor.
     max_reason_characters, max_answer_tokens : int
         Inclusive.
     fragile_margin : float
@@ -43,6 +43,7 @@ class JudgeSettings:
         return asdict(self)
 
 
-def judge_settings(pin: JudgePin) -> JudgeSettings:
-    """Return the pin's parameters as settings."""
-    return JudgeSettings(**pin.parameters)  # type: ignore[arg-type]
+def judge_settings(pin: JudgePin, *, gpu_layers: int | None = None) -> JudgeSettings:
+    """Return the pin's parameters as settings, with another number of layers on a GPU if given."""
+    settings = JudgeSettings(**pin.parameters)  # type: ignore[arg-type]
+    return settings if gpu_layers is None else replace(settings, gpu_layers=gpu_layers)

@@ -1,7 +1,7 @@
 """Where a pinned model file lies, and whether it is the pinned one.
 
 Looked for in the folders of ``INQUESTO_MODELS``, the user's cache folder, and the blobs of an
-Ollama store; nothing is ever fetched. A file's SHA-256 is computed once and kept by its path, size
+Ollama store; nothing is fetched here. A file's SHA-256 is computed once and kept by its path, size
 and time of change.
 """
 
@@ -20,18 +20,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
+    "UNFINISHED",
     "FilePin",
     "ModelFile",
     "cache_folder",
     "digest_of_file",
+    "files_of_size",
     "find_model_file",
+    "keep_digest",
+    "models_folder",
     "named_model_file",
     "require_model_file",
+    "shown_path",
 ]
 
 _FOLDERS = "INQUESTO_MODELS"
 _CHUNK = 1 << 22
 _DIGESTS = "digests.json"
+#: How the name of a file ends that `models pull` has not verified yet.
+UNFINISHED = ".part"
 
 
 class FilePin(Protocol):
@@ -73,11 +80,16 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "inquesto-core"
 
 
+def models_folder() -> Path:
+    """Return where `models pull` puts files; it may not exist."""
+    return cache_folder() / "models"
+
+
 def _model_folders() -> Iterator[Path]:
     for text in os.environ.get(_FOLDERS, "").split(os.pathsep):
         if text:
             yield Path(text)
-    yield cache_folder() / "models"
+    yield models_folder()
 
 
 def _ollama_stores() -> Iterator[Path]:
@@ -91,12 +103,17 @@ def _ollama_stores() -> Iterator[Path]:
 def _candidates(pin: FilePin) -> Iterator[Path]:
     """Yield the files that have the pinned file's size, in the order of the search."""
     for folder in _model_folders():
-        paths = [folder] if folder.is_file() else sorted(_files(folder))
-        yield from (path for path in paths if _size(path) == pin.size_bytes)
+        yield from files_of_size(folder, pin.size_bytes)
     for store in _ollama_stores():
         blob = store / "blobs" / f"sha256-{pin.sha256}"
         if _size(blob) == pin.size_bytes:
             yield blob
+
+
+def files_of_size(place: Path, size_bytes: int) -> list[Path]:
+    """Return the finished files of a length: a file itself, or those in a folder, sorted."""
+    paths = [place] if place.is_file() else sorted(_files(place))
+    return [path for path in paths if path.suffix != UNFINISHED and _size(path) == size_bytes]
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -131,14 +148,10 @@ def digest_of_file(path: Path) -> str:
         Code ``model_unreadable``.
     """
     try:
-        stat = path.stat()
-        key = f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}"
-        kept = cache_folder() / _DIGESTS
-        known = _known_digests(kept)
-        if key not in known:
-            known[key] = _sha256(path)
-            _keep(kept, known)
-        return known[key]
+        key = _key_of(path)  # of the file as it was before it was read
+        found = _known_digests(cache_folder() / _DIGESTS).get(key) or _sha256(path)
+        _keep(key, found)
+        return found  # noqa: TRY300 - reading and naming it are one thing that can fail
     except OSError as exc:
         raise InstrumentError(
             Problem(
@@ -150,6 +163,16 @@ def digest_of_file(path: Path) -> str:
         ) from exc
 
 
+def _key_of(path: Path) -> str:
+    stat = path.stat()
+    return f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}"
+
+
+def keep_digest(path: Path, sha256: str) -> None:
+    """Remember what a file's SHA-256 is, so that it need not be read for it again."""
+    _keep(_key_of(path), sha256)
+
+
 def _sha256(path: Path) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as source:
@@ -158,8 +181,13 @@ def _sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _keep(path: Path, known: dict[str, str]) -> None:
-    """Write the digests down; a cache that cannot be written costs time and nothing else."""
+def _keep(key: str, sha256: str) -> None:
+    """Write a digest down; a cache that cannot be written costs time and nothing else."""
+    path = cache_folder() / _DIGESTS
+    known = _known_digests(path)
+    if known.get(key) == sha256:
+        return
+    known[key] = sha256
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
@@ -192,8 +220,8 @@ def require_model_file(pin: FilePin) -> Path:
     if found.state == "ok" and found.path is not None:
         return found.path
     put = (
-        f"put the file with that SHA-256 into a folder named by {_FOLDERS}, or into "
-        f"{_shown(cache_folder() / 'models')}"
+        f"fetch it with `models pull`, or put the file with that SHA-256 into a folder named by "
+        f"{_FOLDERS} or into {shown_path(models_folder())}"
     )
     if found.state == "wrong":
         raise InstrumentError(
@@ -215,7 +243,7 @@ def require_model_file(pin: FilePin) -> Path:
     )
 
 
-def _shown(path: Path) -> str:
+def shown_path(path: Path) -> str:
     """Return a path as a person knows it, without the name of their home."""
     home = Path.home()
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal
 
 from inquesto_core.canonical import digest_json, strict_json
 from inquesto_core.errors import Problem, ProtocolError
-from inquesto_core.protocol.release import file_digests, protocol_files, read_file
+from inquesto_core.protocol.layers import read_file
+from inquesto_core.protocol.release import file_digests, protocol_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from inquesto_core.protocol import Protocol
 
@@ -91,21 +91,25 @@ def load_rubric(protocol: Protocol) -> Rubric:
     name = protocol.instruments.rubric
     if name is None:
         raise _incomplete("has no rubric", "instruments.judge.rubric in protocol.json")
-    folder = protocol.folder / name
-    files = protocol_files(folder)
+    under = f"{name}/"
+    files = {
+        file.removeprefix(under): path
+        for file, path in protocol_files(protocol.folder).items()
+        if file.startswith(under)
+    }
     if _SEGMENTS not in files:
         raise _incomplete(f"has no {_SEGMENTS}", "how the prompt is put together")
-    parts = strict_json(read_file(folder / _SEGMENTS), file=_SEGMENTS)
+    parts = strict_json(read_file(files[_SEGMENTS]), file=_SEGMENTS)
     if not isinstance(parts, dict) or sorted(parts) != sorted(_PARTS):
         raise _incomplete(f"{_SEGMENTS} has other keys", f"the keys {', '.join(_PARTS)}")
     texts = {
-        file.removesuffix(_TEXT): _read_text(folder, file) for file in files if file.endswith(_TEXT)
+        file.removesuffix(_TEXT): read_file(path).decode("utf-8", errors="strict")
+        for file, path in files.items()
+        if file.endswith(_TEXT)
     }
-    return Rubric(texts=texts, sha256=digest_json(file_digests(folder)), **parts)
-
-
-def _read_text(folder: Path, file: str) -> str:
-    return read_file(folder / file).decode("utf-8", errors="strict")
+    return Rubric(
+        texts=texts, sha256=digest_json(file_digests(protocol.folder, under=under)), **parts
+    )
 
 
 def _incomplete(found: str, expected: str) -> ProtocolError:

@@ -14,7 +14,19 @@ from inquesto_core.protocol.definition import (
 )
 from inquesto_core.protocol.difference import Change, diff_protocols
 from inquesto_core.protocol.load import DEFAULT_PROTOCOL, load_protocol, protocol_names
-from inquesto_core.protocol.population import Population, Scenario, Slot, load_population
+from inquesto_core.protocol.measurement import (
+    asking_of,
+    hearing_of,
+    measurement_digest,
+    measurement_of,
+)
+from inquesto_core.protocol.population import (
+    Population,
+    Scenario,
+    Slot,
+    load_population,
+    population_document,
+)
 from inquesto_core.protocol.release import check_release, protocol_digest, released
 
 __all__ = [
@@ -28,10 +40,15 @@ __all__ = [
     "Slot",
     "TimelineLimits",
     "View",
+    "asking_of",
     "check_release",
     "diff_protocols",
+    "hearing_of",
     "load_population",
     "load_protocol",
+    "measurement_digest",
+    "measurement_of",
+    "population_document",
     "protocol_digest",
     "protocol_names",
     "released",

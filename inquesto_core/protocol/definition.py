@@ -41,6 +41,7 @@ Groups: TypeAlias = Literal["all", "reference"]
 Identity: TypeAlias = Literal["included", "excluded", "only"]
 ViewValue: TypeAlias = Literal["rate", "worst_group"]
 ReplyAnchor: TypeAlias = Literal["last_voiced"]
+HandoffDecidedBy: TypeAlias = Literal["judge", "transfer"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,6 +254,10 @@ class RecordingFaultLimits:
         From above these it is said.
     fastest_words_s, usual_words_s : float
         Words a second that nobody speaks, and that people do.
+    turn_speech_share : float
+        A turn of the transcript stands where its side speaks from this share of its length on.
+    turn_reach_ms : int
+        So far before its start a turn may be looked for.
     usual_rates_hz : tuple of int
         Sample rates that recorders have.
     """
@@ -282,6 +287,8 @@ class RecordingFaultLimits:
     dc_offset: float
     fastest_words_s: float
     usual_words_s: float
+    turn_speech_share: float
+    turn_reach_ms: int
     usual_rates_hz: tuple[int, ...]
 
 
@@ -310,12 +317,17 @@ class Protocol:
         Tool-call statuses that count as performed.
     sensitivity_fail_at : tuple of int
         The other values of `fail_at` that the score is also given for.
+    handoff_decided_by : {"judge", "transfer"}
+        Whose word it is that a hand-off took place: the judge's, or the trace's, by a transfer tool
+        where the population names one.
     population_files : mapping of str to str
-        Population name to file, relative to `folder`.
+        Population name to file, as `file` takes it.
+    folders : tuple of Path
+        `folder`, then the one that it extends.
     digest : str
-        SHA-256 over the canonical content of the folder (`release.protocol_digest`).
+        SHA-256 over the canonical content of the folders (`release.protocol_digest`).
     raw : mapping
-        ``protocol.json`` as read.
+        ``protocol.json`` whole, what it extends included.
     """
 
     name: str
@@ -331,6 +343,7 @@ class Protocol:
     goal_question: str
     performed_statuses: tuple[str, ...]
     required_arguments_must_match: bool
+    handoff_decided_by: HandoffDecidedBy
     timeline: TimelineLimits
     timing_uncertainty_ms: Mapping[str, int]
     views: tuple[View, ...]
@@ -342,8 +355,14 @@ class Protocol:
     default_population: str
     population_files: Mapping[str, str]
     folder: Path
+    folders: tuple[Path, ...]
     digest: str
     raw: Mapping[str, Any]
+
+    def file(self, name: str) -> Path:
+        """Return where a file of the protocol lies: in its folder, else in the one it extends."""
+        places = [folder / name for folder in self.folders]
+        return next((place for place in places if place.is_file()), places[0])
 
     def event(self, name: str) -> EventType:
         """Return the event type of that name.

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from inquesto_core.canonical import canonical_bytes, digest_bytes, strict_json
-from inquesto_core.protocol.release import protocol_files, read_file
+from inquesto_core.canonical import canonical_bytes, digest_bytes
+from inquesto_core.protocol.layers import read_file, read_json
+from inquesto_core.protocol.release import protocol_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,12 +49,11 @@ def leaf_values(folder: Path) -> dict[str, str]:
         A ``.json`` file is not strict JSON.
     """
     values: dict[str, str] = {}
-    for name in protocol_files(folder):
-        data = read_file(folder / name)
+    for name, path in protocol_files(folder).items():
         if name.endswith(".json"):
-            values.update(_leaves(strict_json(data, file=name), f"{name}#"))
+            values.update(_leaves(read_json(folder, name, path), f"{name}#"))
         else:
-            values[name] = f"sha256:{digest_bytes(data)}"
+            values[name] = f"sha256:{digest_bytes(read_file(path))}"
     return values
 
 

@@ -28,7 +28,8 @@ from inquesto_core.protocol.definition import (
     VadPin,
     View,
 )
-from inquesto_core.protocol.release import check_release, protocol_digest, read_file
+from inquesto_core.protocol.layers import PROTOCOL_FILE, protocol_document, protocol_folders
+from inquesto_core.protocol.release import check_release, protocol_digest
 from inquesto_core.shipped import protocols_folder
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ __all__ = ["DEFAULT_PROTOCOL", "load_protocol", "protocol_names"]
 
 #: The version that is meant where none is named.
 DEFAULT_PROTOCOL = "inquesto-0.1"
-
-PROTOCOL_FILE = "protocol.json"
 
 
 def protocol_names() -> tuple[str, ...]:
@@ -59,7 +58,7 @@ def load_protocol(name_or_path: str | Path) -> Protocol:
         ``protocol.json`` is not what its schema says.
     ProtocolError
         Codes ``protocol_unknown``, ``protocol_inconsistent``, ``protocol_unreadable``,
-        ``release_changed``, ``release_missing``, ``release_draft``.
+        ``protocol_extends``, ``release_changed``, ``release_missing``, ``release_draft``.
     """
     folder = _find_folder(name_or_path)
     protocol = _read(folder)
@@ -87,7 +86,8 @@ def _find_folder(name_or_path: str | Path) -> Path:
 
 
 def _read(folder: Path) -> Protocol:
-    raw = schema.load(read_file(folder / PROTOCOL_FILE), "protocol", file=PROTOCOL_FILE)
+    raw = protocol_document(folder)
+    schema.validate(raw, "protocol", file=PROTOCOL_FILE)
     digest = protocol_digest(folder)
     protocol = _parse(raw, folder, digest)
     check_consistency(protocol)
@@ -109,6 +109,7 @@ def _parse(raw: Mapping[str, Any], folder: Path, digest: str) -> Protocol:
         goal_question=raw["goal"]["question"],
         performed_statuses=tuple(raw["goal"]["performed_statuses"]),
         required_arguments_must_match=raw["goal"]["required_arguments_must_match"],
+        handoff_decided_by=raw["goal"]["handoff_decided_by"],
         timeline=TimelineLimits(**raw["timeline"]),
         timing_uncertainty_ms=dict(raw["timing_uncertainty_ms"]),
         views=tuple(_view(name, row) for name, row in raw["views"].items()),
@@ -127,6 +128,7 @@ def _parse(raw: Mapping[str, Any], folder: Path, digest: str) -> Protocol:
         default_population=raw["populations"]["default"],
         population_files=dict(raw["populations"]["files"]),
         folder=folder,
+        folders=protocol_folders(folder),
         digest=digest,
         raw=raw,
     )

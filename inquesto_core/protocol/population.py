@@ -7,22 +7,31 @@ checked here, once.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from inquesto_core import schema
 from inquesto_core.canonical import digest_json
 from inquesto_core.errors import Problem, ProtocolError
+from inquesto_core.protocol.layers import read_file
 from inquesto_core.protocol.load import DEFAULT_PROTOCOL, load_protocol
-from inquesto_core.protocol.release import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from inquesto_core.protocol.definition import Protocol
 
-__all__ = ["Cell", "Design", "Population", "Scenario", "Slot", "Tools", "load_population"]
+__all__ = [
+    "Cell",
+    "Design",
+    "Population",
+    "Scenario",
+    "Slot",
+    "Tools",
+    "load_population",
+    "population_document",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +200,7 @@ def load_population(path_or_name: str | Path, protocol: Protocol | None = None) 
         owner = protocol or load_protocol(DEFAULT_PROTOCOL)
         file = owner.population_files.get(path_or_name)
         if file is not None:
-            return _read_named(path_or_name, owner.folder / file)
+            return _read_named(path_or_name, owner.file(file))
         if not Path(path_or_name).is_file():
             raise ProtocolError(
                 Problem(
@@ -201,6 +210,13 @@ def load_population(path_or_name: str | Path, protocol: Protocol | None = None) 
                 )
             )
     return _read(Path(path_or_name))
+
+
+def population_document(population: Population) -> dict[str, Any]:
+    """Return a population as its file holds it: the same canonical content, the same digest."""
+    document = asdict(population)
+    del document["digest"]
+    return document
 
 
 def _read_named(name: str, path: Path) -> Population:

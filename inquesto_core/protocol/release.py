@@ -1,7 +1,8 @@
 """Whether a protocol folder is the one that was released under its name.
 
-The digest covers every file of the folder but its README and hidden files. ``protocols/RELEASED``
-holds the digests; a released folder never changes, and a draft is not in the list.
+The digest covers every file of the folder, and of the one that it extends (`layers`), but their
+README and hidden files. ``protocols/RELEASED`` holds the digests; a released folder never changes,
+and a draft is not in the list.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from inquesto_core.canonical import digest_bytes, digest_json, strict_json
+from inquesto_core.canonical import digest_bytes, digest_json
 from inquesto_core.errors import Problem, ProtocolError
+from inquesto_core.protocol.layers import file_names, protocol_folders, read_file, read_json
 from inquesto_core.shipped import protocols_folder
 
 if TYPE_CHECKING:
@@ -24,66 +26,33 @@ __all__ = [
     "file_digests",
     "protocol_digest",
     "protocol_files",
-    "read_file",
     "released",
 ]
-
-#: Explains the folder to people; never read by the engine, so outside the digest.
-README = "README.md"
 
 _LINE = re.compile(r"(?P<name>[a-z0-9][a-z0-9.-]*) (?P<digest>[0-9a-f]{64})")
 
 
-def read_file(path: Path) -> bytes:
-    """Return the bytes of a file of a protocol.
-
-    Raises
-    ------
-    ProtocolError
-        Code ``protocol_unreadable``.
-    """
-    try:
-        return path.read_bytes()
-    except OSError as exc:
-        raise ProtocolError(
-            Problem(
-                code="protocol_unreadable",
-                file=path.name,
-                found=f"cannot be read ({exc.strerror})",
-                expected="a readable file",
-            )
-        ) from exc
-
-
-def protocol_files(folder: Path) -> tuple[str, ...]:
-    """Return the files that the digest covers, as sorted relative POSIX paths.
+def protocol_files(folder: Path) -> dict[str, Path]:
+    """Return the files that the digest covers, sorted: relative POSIX path to where it lies.
 
     Raises
     ------
     ProtocolError
         Code ``protocol_link``: a link, whose target the digest would not hold.
     """
-    found = []
-    for path in folder.rglob("*"):
-        name = path.relative_to(folder)
-        if any(part.startswith(".") for part in name.parts) or name.as_posix() == README:
-            continue
-        if path.is_symlink():
-            raise ProtocolError(
-                Problem(
-                    code="protocol_link",
-                    file=name.as_posix(),
-                    found="is a symbolic link",
-                    expected="a file or folder",
-                )
-            )
-        if path.is_file():
-            found.append(name.as_posix())
-    return tuple(sorted(found))
+    found: dict[str, Path] = {}
+    for at in reversed(protocol_folders(folder)):
+        found |= file_names(at)
+    return dict(sorted(found.items()))
 
 
-def file_digests(folder: Path) -> dict[str, str]:
+def file_digests(folder: Path, *, under: str = "") -> dict[str, str]:
     """Return path to SHA-256: of the canonical bytes for JSON, of the raw bytes for anything else.
+
+    Parameters
+    ----------
+    under : str
+        Only files whose path begins so; the paths are given without it.
 
     Raises
     ------
@@ -91,10 +60,14 @@ def file_digests(folder: Path) -> dict[str, str]:
         A ``.json`` file is not strict JSON.
     """
     digests = {}
-    for name in protocol_files(folder):
-        data = read_file(folder / name)
-        is_json = name.endswith(".json")
-        digests[name] = digest_json(strict_json(data, file=name)) if is_json else digest_bytes(data)
+    for name, path in protocol_files(folder).items():
+        if name.startswith(under):
+            is_json = name.endswith(".json")
+            digests[name.removeprefix(under)] = (
+                digest_json(read_json(folder, name, path))
+                if is_json
+                else digest_bytes(read_file(path))
+            )
     return digests
 
 

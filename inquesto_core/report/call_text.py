@@ -1,4 +1,4 @@
-"""What happened in a call, as lines of text: events, waits, tool calls, words, verdicts.
+"""What happened in a call, as lines of text: events, waits, tool calls, words.
 
 A label says what a number counts: ``C2`` a caller utterance, ``A2`` an agent turn, ``T2`` a tool
 call, ``L2`` a line of the transcript. Numbers are those of the tables, from 0.
@@ -14,7 +14,7 @@ from inquesto_core.report.terminal import NOTHING, WIDTH
 from inquesto_core.report.timeline_text import format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 __all__ = [
     "barge_in_lines",
@@ -24,12 +24,10 @@ __all__ = [
     "talk_over_lines",
     "tool_lines",
     "transcript_lines",
-    "verdict_lines",
     "words_at",
 ]
 
 _VALUE_COLUMNS = 480
-_SAYS = {True: "yes", False: "no", None: "undetermined"}
 _LABELS = {"replies": "C", "talk_overs": "A", "tool_calls": "T"}
 _NO_WAIT = {
     "overlapped": "no wait: the agent speaks from before its start to past its end",
@@ -259,26 +257,3 @@ def transcript_lines(facts: Facts) -> list[str]:
         if row["cited_by"]:
             lines += _wrap(f"<- {', '.join(row['cited_by'])}", first=rest, rest=rest)
     return lines
-
-
-def verdict_lines(facts: Facts) -> list[str]:
-    """Return the answers about the call, each with its reason, then whose they are."""
-    lines = []
-    for row in facts["verdicts"]:
-        turn = "" if row["turn"] is None else f" (L{row['turn']})"
-        reason = f": {row['reason']}" if row["reason"] else ""
-        left_open = f" ({row['undetermined']})" if row.get("undetermined") else ""
-        lines += _wrap(f"{row['question']} {_SAYS[row['verdict']]}{left_open}{turn}{reason}")
-    lines += list(_sources(facts))
-    return lines
-
-
-def _sources(facts: Facts) -> Iterator[str]:
-    said = {
-        "recorded": "stored with the call, not asked of a judge in this run",
-        "judge": "asked of the judge in this run",
-    }
-    for source, model in sorted(
-        {(row["source"], row["model"]) for row in facts["verdicts"]}, key=str
-    ):
-        yield from _wrap(f"by {model or 'a judge that is not named'}, {said.get(source, source)}")

@@ -6,9 +6,17 @@ not meant to be undone.
 
 from __future__ import annotations
 
+import html
 import unicodedata
 
-__all__ = ["clip_columns", "display_width", "escape_cell", "escape_terminal", "wrap_columns"]
+__all__ = [
+    "clip_columns",
+    "display_width",
+    "escape_cell",
+    "escape_html",
+    "escape_terminal",
+    "wrap_columns",
+]
 
 #: Control, format (bidirectional and zero-width among them), surrogate, private and separators.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
@@ -63,6 +71,15 @@ def escape_cell(text: str) -> str:
     """
     shown = escape_terminal(text)
     return "'" + shown if shown.lstrip().startswith(_FORMULA) else shown
+
+
+def escape_html(text: str) -> str:
+    r"""Return `text` as it may stand in an element or a quoted attribute of a page.
+
+    >>> escape_html('<b>"\u202e')
+    '&lt;b&gt;&quot;\\u202e'
+    """
+    return html.escape(escape_terminal(text), quote=True)
 
 
 def _letter_width(letter: str) -> int:

@@ -23,13 +23,14 @@ from inquesto_core.report.call_text import (
     talk_over_lines,
     tool_lines,
     transcript_lines,
-    verdict_lines,
 )
 from inquesto_core.report.escape import escape_terminal, wrap_columns
 from inquesto_core.report.heard_text import heard_lines, problem_lines, sound_lines, state_lines
 from inquesto_core.report.reasons import reason_text
 from inquesto_core.report.terminal import WIDTH
 from inquesto_core.report.timeline_text import timeline_lines
+from inquesto_core.report.transcripts_text import asr_lines
+from inquesto_core.report.verdict_text import verdict_lines, verdict_margin
 from inquesto_core.report.why import why
 from inquesto_core.score.tables import EVENT_PREFIX
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from inquesto_core.protocol.definition import Protocol
+    from inquesto_core.protocol.population import Population
 
 __all__ = ["explain_facts", "explain_lines"]
 
@@ -53,6 +55,9 @@ _LISTED = (
     "tool_calls",
     "states",
     "transcript",
+    "asr_turns",
+    "word_errors",
+    "transcript_differences",
     "verdicts",
     "media",
     "problems",
@@ -73,7 +78,11 @@ Row = dict[str, Any]
 
 
 def explain_facts(
-    call_id: str, tables: Mapping[str, pl.DataFrame], decisions: pl.DataFrame, protocol: Protocol
+    call_id: str,
+    tables: Mapping[str, pl.DataFrame],
+    decisions: pl.DataFrame,
+    protocol: Protocol,
+    population: Population | None = None,
 ) -> Facts:
     """Return what a run knows of one call, as JSON values.
 
@@ -82,15 +91,19 @@ def explain_facts(
     tables : mapping of str to polars.DataFrame
         The evidence tables of the run, ``events`` among them.
     decisions : decision table
+    population : Population, optional
+        Whose scenarios tell what the caller wants; not told without it.
 
     Returns
     -------
     dict
-        ``call``, ``decision`` (rows of those tables), ``in_n``, ``why`` (a sentence), ``reasons``
-        (what each reason code of the state and of the timing means), ``undecided_events``,
-        ``criteria`` (of the event types found), ``limits``, and every other table as a list of
-        rows. A transcript row also has ``cited_by``: the questions whose verdict cites it. Text
-        is as it came, not escaped.
+        ``call``, ``decision`` (rows of those tables), ``wants`` (the scenario's goal), ``in_n``,
+        ``why`` (a sentence), ``reasons`` (what each reason code of the state and of the timing
+        means), ``undecided_events``, ``criteria`` (of the event types found), ``limits``, and every
+        other table as a list of rows. ``words_left_out`` counts what the transcriber gave where
+        nobody speaks. A transcript row also has ``cited_by``: the questions whose verdict cites it;
+        a verdict has ``margin``, the lead of the likelier word as a share of both, and ``fragile``.
+        Text is as it came, not escaped.
 
     Raises
     ------
@@ -103,8 +116,12 @@ def explain_facts(
     facts: Facts = {
         "call": next(iter(_rows(tables["calls"], call_id)), dict.fromkeys(TABLES["calls"])),
         "decision": _plain(rows.row(0, named=True)),
+        "wants": None,
         "why": "",
     }
+    for scenario in population.scenarios if population is not None else ():
+        if scenario.id == facts["decision"]["scenario_id"]:
+            facts["wants"] = scenario.goal
     facts["in_n"] = facts["decision"]["state"] in _IN_N
     facts["reasons"] = {
         code: reason_text(code)
@@ -118,8 +135,8 @@ def explain_facts(
         for event in protocol.events
         if facts["decision"].get(EVENT_PREFIX + event.name) is None
     ]
-    near = protocol.instruments.foreground.parameters
-    facts["limits"] = {"max_doubt": near["max_doubt"]}
+    near, judge = protocol.instruments.foreground.parameters, protocol.instruments.judge.parameters
+    facts["limits"] = {"max_doubt": near["max_doubt"], "fragile_margin": judge["fragile_margin"]}
     for name in _LISTED:
         facts[name] = _rows(tables[name], call_id)
         for row in facts[name]:
@@ -129,6 +146,15 @@ def explain_facts(
         for event in protocol.events
         if any(row["type"] == event.name for row in facts["events"])
     }
+    for answer in facts["verdicts"]:
+        answer["margin"] = verdict_margin(answer)
+        answer["fragile"] = (
+            None
+            if answer["verdict"] is None or answer["margin"] is None
+            else answer["margin"] < judge["fragile_margin"]
+        )
+    left_out = tables["asr_words"].filter(pl.col("dropped").is_not_null())
+    facts["words_left_out"] = left_out.filter(pl.col("call_id") == call_id).height
     for turn in facts["transcript"]:
         turn["cited_by"] = [
             row["question"] for row in facts["verdicts"] if row["turn"] == turn["position"]
@@ -138,7 +164,11 @@ def explain_facts(
 
 
 def explain_lines(
-    call_id: str, tables: Mapping[str, pl.DataFrame], decisions: pl.DataFrame, protocol: Protocol
+    call_id: str,
+    tables: Mapping[str, pl.DataFrame],
+    decisions: pl.DataFrame,
+    protocol: Protocol,
+    population: Population | None = None,
 ) -> list[str]:
     """Return the facts of `explain_facts` as lines of at most 80 columns, outside text escaped.
 
@@ -147,7 +177,7 @@ def explain_lines(
     StoreError
         Code ``call_unknown``, with the ids that come close.
     """
-    facts = explain_facts(call_id, tables, decisions, protocol)
+    facts = explain_facts(call_id, tables, decisions, protocol, population)
     sections = {
         "Timeline": timeline_lines(facts),
         "Events (* = the one of its type that is counted)": event_lines(facts),
@@ -158,6 +188,7 @@ def explain_lines(
         "Tool calls (T)": tool_lines(facts),
         "Account, before -> after": state_lines(facts),
         "Transcript (L, > = cited by a verdict)": transcript_lines(facts),
+        "Our own transcript beside this one (L)": asr_lines(facts),
         "Verdicts": verdict_lines(facts),
         "What was heard on each side": heard_lines(facts),
         "Problems and recording faults": problem_lines(facts),
@@ -256,6 +287,7 @@ def _header(facts: Facts) -> list[str]:
         *_wrap(_named(decision, place) or "no scenario, condition or group is named"),
     ]
     lines += _wrap(_named(call, origin)) if _named(call, origin) else []
+    lines += _wrap(f"goal: {facts['wants']}") if facts["wants"] else []
     lines += ["", *_wrap(" · ".join(status), first="", rest="  ")]
     return [*lines, *_wrap(facts["why"], first="", rest="  "), "", *_timing(facts)]
 

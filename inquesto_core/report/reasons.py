@@ -21,6 +21,7 @@ REASONS = {
     "duplicate_slot": "several calls fill the same slot",
     "duplicate_call_id": "different bundles have its id",
     "duration_mismatch": "the recording is longer or shorter than the call is said to be",
+    "evidence_missing": "this protocol measures differently, and the call's bundle was not shown",
     "exclusion_unknown": "it asks to be left out for a reason that the protocol does not have",
     "hangup_mid_call": "the agent hung up in mid-call",
     "lost_session": "the session was lost",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from inquesto_core.score.citation import JudgeUse
+from inquesto_core.score.citation import JudgeUse, TranscriberUse
 from inquesto_core.score.decisions import decision_table
 from inquesto_core.score.record import AgentIdentity, build_record
 
-__all__ = ["AgentIdentity", "JudgeUse", "build_record", "decision_table"]
+__all__ = ["AgentIdentity", "JudgeUse", "TranscriberUse", "build_record", "decision_table"]

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
     from inquesto_core.protocol.definition import Protocol
 
-__all__ = ["JudgeUse", "Standing", "citation_line", "is_pinned", "plain_label"]
+__all__ = [
+    "JudgeUse",
+    "Standing",
+    "TranscriberUse",
+    "citation_line",
+    "is_pinned",
+    "is_pinned_transcriber",
+    "plain_label",
+]
 
 _STRUCTURE = str.maketrans("[]=;|", "()-,-")
 
@@ -37,6 +45,26 @@ class JudgeUse:
     """
 
     kind: Literal["pinned", "recorded", "none", "gguf"]
+    label: str | None = None
+    model: str | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriberUse:
+    """Who heard the words of the calls that bring no transcript.
+
+    Parameters
+    ----------
+    kind : {"none", "pinned", "folder"}
+        Nobody, or there is no such call; the protocol's transcriber; another model.
+    label : str or None
+        What the line calls another model.
+    model, sha256 : str or None
+        The model's name and file digest, where known.
+    """
+
+    kind: Literal["none", "pinned", "folder"]
     label: str | None = None
     model: str | None = None
     sha256: str | None = None
@@ -76,6 +104,12 @@ def is_pinned(judge: JudgeUse, protocol: Protocol) -> bool:
     return judge.kind == "pinned" and judge.sha256 == protocol.instruments.judge.sha256
 
 
+def is_pinned_transcriber(transcriber: TranscriberUse, protocol: Protocol) -> bool:
+    """Return whether the words are the pinned transcriber's: the claim is checked by the digest."""
+    pinned = transcriber.sha256 == protocol.instruments.asr.sha256
+    return transcriber.kind == "pinned" and pinned
+
+
 def plain_label(text: str) -> str:
     r"""Return a name from outside as it may stand in the line, at most 80 characters long.
 
@@ -94,6 +128,7 @@ def citation_line(
     *,
     protocol: Protocol,
     judge: JudgeUse,
+    transcriber: TranscriberUse,
     standing: Standing,
 ) -> str:
     """Return the line that cites a score.
@@ -109,7 +144,7 @@ def citation_line(
     name = f"Inquesto {protocol.label}"
     if standing.population is not None:
         name += f"/{plain_label(standing.population)}"
-    head = " ".join([name, *_qualifiers(protocol, judge, standing)])
+    head = " ".join([name, *_qualifiers(protocol, judge, transcriber, standing)])
     interval = rate.published_interval(protocol.z)
     if interval is None:
         return f"{head} = no score (n = 0)"
@@ -123,7 +158,9 @@ def _whole(view: Mapping[str, Any]) -> str:
     return "–" if view["score"] is None else f"{view['score']:.0f}"
 
 
-def _qualifiers(protocol: Protocol, judge: JudgeUse, standing: Standing) -> list[str]:
+def _qualifiers(
+    protocol: Protocol, judge: JudgeUse, transcriber: TranscriberUse, standing: Standing
+) -> list[str]:
     out = []
     if protocol.status == "draft":
         out.append("[draft]")
@@ -133,6 +170,8 @@ def _qualifiers(protocol: Protocol, judge: JudgeUse, standing: Standing) -> list
         out.append("[judge: recorded labels]")
     elif not is_pinned(judge, protocol):
         out.append(f"[judge: {plain_label(judge.label or judge.model or 'unknown')}]")
+    if transcriber.kind != "none" and not is_pinned_transcriber(transcriber, protocol):
+        out.append(f"[asr: {plain_label(transcriber.label or transcriber.model or 'unknown')}]")
     if standing.timing_reported:
         out.append("[timing reported]")
     if standing.bounds is not None:

@@ -29,6 +29,15 @@ SHARE_DECIMALS = 3
 #: Who ends a call, in the words of call.json.
 ENDED_BY = ("agent", "caller", "system", "unknown")
 
+_WORD_COUNTS = (
+    "n_words",
+    "substitutions",
+    "deletions",
+    "insertions",
+    "negations",
+    "numbers",
+)
+
 _SUMS = {
     "utterances": "n_utterances",
     "agent_turns": "n_agent_turns",
@@ -73,16 +82,17 @@ def timing_diagnostics(
     ----------
     decisions : decision table
     evidence : mapping of str to polars.DataFrame
-        Tables calls, replies, talk_overs, barge_ins, silences, tool_results, events. Rows of other
-        calls than the complete ones are left out, and those of the sound of a call whose timing
-        is not evaluated.
+        Tables calls, replies, talk_overs, barge_ins, silences, tool_results, events, and
+        word_errors where calls were heard. Rows of other calls than the complete ones are left
+        out, and those of the sound of a call whose timing is not evaluated.
 
     Returns
     -------
     dict
         ``long_without_slow_turn`` counts calls in which a wait or a dead air inside an agent turn
         is longer than slow_turn's limit and no slow_turn stands; ``occurrences`` counts every
-        event found, also those that the tallies do not count.
+        event found, also those that the tallies do not count. ``transcripts`` is None where no
+        call has both the platform's transcript and our own.
     """
     complete = complete_calls(decisions)
     ours = complete.select("call_id")
@@ -101,10 +111,11 @@ def timing_diagnostics(
         "latency_by_tool": _latency_by_tool(replied),
         "after_tool_result": _after_tool_result(heard["tool_results"]),
         "long_without_slow_turn": _long_without_slow_turn(complete, protocol),
-        "talk_over": _talk_over(heard["talk_overs"]),
+        "talk_over": _talk_over(heard["talk_overs"], protocol),
         "barge_in": _barge_in(heard["barge_ins"]),
         "silence": _silence(heard["silences"], calls, protocol),
         "talk": _talk(complete),
+        "transcripts": _transcripts(evidence.get("word_errors"), ours),
         "occurrences": _tally(evidence["events"].join(ours, on="call_id", how="semi")["type"]),
     }
 
@@ -186,6 +197,22 @@ def _talk(complete: pl.DataFrame) -> dict[str, Any]:
     }
 
 
+def _transcripts(errors: pl.DataFrame | None, ours: pl.DataFrame) -> dict[str, Any] | None:
+    """Return how far our own transcripts differ from the platform's, in words."""
+    counted = None if errors is None else errors.join(ours, on="call_id", how="semi")
+    if counted is None or counted.is_empty():
+        return None
+    return {
+        "normaliser": str(counted["normaliser"].max()),
+        "calls": counted["call_id"].n_unique(),
+        **{
+            side: {name: int(rows[name].sum()) for name in _WORD_COUNTS}
+            for side in ("caller", "agent")
+            for rows in (counted.filter(pl.col("speaker") == side),)
+        },
+    }
+
+
 def _long_without_slow_turn(complete: pl.DataFrame, protocol: Protocol) -> dict[str, Any]:
     limit_ms = int(protocol.event("slow_turn").parameters["latency_ms"])
     quiet = complete.filter(pl.col(EVENT_PREFIX + "slow_turn").eq_missing(other=False))
@@ -196,13 +223,15 @@ def _long_without_slow_turn(complete: pl.DataFrame, protocol: Protocol) -> dict[
     }
 
 
-def _talk_over(overs: pl.DataFrame) -> dict[str, Any]:
+def _talk_over(overs: pl.DataFrame, protocol: Protocol) -> dict[str, Any]:
+    """Return the counted talk-overs by kind, and the short ones, counted or not."""
     counted = overs.filter(pl.col("counted"))
+    reaches = pl.col("value_ms") >= protocol.event("talk_over").parameters["overlap_ms"]
     return {
         "counted": counted.height,
         "over_speech": counted.filter(pl.col("kind") == "over_speech").height,
         "cut_in": counted.filter(pl.col("kind") == "cut_in").height,
-        "short": counted.filter(pl.col("short")).height,
+        "short": overs.filter("short", reaches, ~pl.col("simultaneous")).height,
         "simultaneous_starts": overs.filter(pl.col("simultaneous")).height,
     }
 

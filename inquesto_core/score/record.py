@@ -15,7 +15,7 @@ import polars as pl
 from inquesto_core import __version__
 from inquesto_core.canonical import digest_json
 from inquesto_core.score.bounds import excluded_as_failures, score_bounds, timing_uncertainty
-from inquesto_core.score.citation import JudgeUse, Standing, citation_line
+from inquesto_core.score.citation import JudgeUse, Standing, TranscriberUse, citation_line
 from inquesto_core.score.diagnostics import timing_diagnostics
 from inquesto_core.score.sensitivity import (
     aggregation_ablation,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from inquesto_core.protocol.definition import Protocol
     from inquesto_core.protocol.population import Population
 
-__all__ = ["CONFIG_FIELDS", "AgentIdentity", "JudgeUse", "build_record"]
+__all__ = ["CONFIG_FIELDS", "AgentIdentity", "JudgeUse", "TranscriberUse", "build_record"]
 
 #: Agent settings that stand in a record as they are, if they are short.
 CONFIG_FIELDS = (
@@ -77,6 +77,7 @@ def build_record(
     default_population_digest: str,
     agent: AgentIdentity,
     judge: JudgeUse,
+    transcriber: TranscriberUse | None = None,
     timing_reported: bool,
     call_key: bytes,
     provenance: Mapping[str, Any],
@@ -91,10 +92,12 @@ def build_record(
     decisions : decision table of one agent
     evidence : mapping of str to polars.DataFrame
         The agent's evidence tables calls, replies, talk_overs, barge_ins, silences,
-        tool_results, events.
+        tool_results, events, and word_errors where calls were heard.
     default_population_digest : str
         Digest of the population that the plain citation line is reserved for. A name is no proof:
         a population is the default one by its content.
+    transcriber : TranscriberUse, optional
+        Default: no call's words are those of a transcriber.
     timing_reported : bool
         Some call's timing was told by its runtime and not measured.
     call_key : bytes
@@ -104,6 +107,7 @@ def build_record(
     evaluated_at : str or None
         ``YYYY-MM-DD``.
     """
+    heard_by = transcriber or TranscriberUse(kind="none")
     table, events = decisions, evidence["events"]
     if judge.kind == "none":
         table = judge_free_decisions(decisions, events, protocol=protocol)
@@ -122,7 +126,14 @@ def build_record(
         is_partial=_is_partial(table, population),
     )
     parts = signature_parts(
-        protocol=protocol, population=population, judge=judge, engine_version=__version__
+        protocol=protocol,
+        population=population,
+        judge=judge,
+        transcriber=heard_by,
+        engine_version=__version__,
+    )
+    citation = citation_line(
+        rate, views, protocol=protocol, judge=judge, transcriber=heard_by, standing=standing
     )
     return {
         "protocol": protocol.name,
@@ -149,7 +160,7 @@ def build_record(
             "sha256": population.digest,
             "default": is_default,
         },
-        "citation": citation_line(rate, views, protocol=protocol, judge=judge, standing=standing),
+        "citation": citation,
         "judge_free": judge_free_variant(decisions, events, protocol=protocol),
         "accounting": _accounting(table, protocol, population, call_key),
         "bounds": bounds,

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-from inquesto_core.score.citation import is_pinned
+from inquesto_core.score.citation import is_pinned, is_pinned_transcriber
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from inquesto_core.protocol.definition import Protocol
     from inquesto_core.protocol.population import Population
-    from inquesto_core.score.citation import JudgeUse
+    from inquesto_core.score.citation import JudgeUse, TranscriberUse
 
 __all__ = ["format_signature", "parse_signature", "signature_parts"]
 
@@ -25,10 +25,15 @@ _PLAIN = "@:+-._~/ ,()"
 
 
 def signature_parts(
-    *, protocol: Protocol, population: Population, judge: JudgeUse, engine_version: str
+    *,
+    protocol: Protocol,
+    population: Population,
+    judge: JudgeUse,
+    transcriber: TranscriberUse,
+    engine_version: str,
 ) -> dict[str, str]:
     """Return the signature's keys and values, in order."""
-    vad, asr = protocol.instruments.vad, protocol.instruments.asr
+    vad = protocol.instruments.vad
     return {
         "inquesto": protocol.version,
         "status": protocol.status,
@@ -36,7 +41,7 @@ def signature_parts(
         "fail_at": str(protocol.fail_at),
         "rubric": protocol.instruments.rubric or "none",
         "vad": _at(f"{vad.name}-{vad.version}", vad.sha256),
-        "asr": _at(asr.name, asr.sha256),
+        "asr": _transcriber(transcriber, protocol),
         "judge": _judge(judge, protocol),
         "protocol": protocol.digest[:DIGEST_CHARACTERS],
         "engine": engine_version,
@@ -52,6 +57,17 @@ def _judge(judge: JudgeUse, protocol: Protocol) -> str:
     name = judge.model or judge.label
     kind = judge.kind if name is None else f"{judge.kind}/{name}"
     return _at(kind, judge.sha256)
+
+
+def _transcriber(transcriber: TranscriberUse, protocol: Protocol) -> str:
+    if is_pinned_transcriber(transcriber, protocol):
+        return _at(protocol.instruments.asr.name, transcriber.sha256)
+    if transcriber.kind == "none":
+        return "none"
+    name = transcriber.model or transcriber.label
+    return _at(
+        transcriber.kind if name is None else f"{transcriber.kind}/{name}", transcriber.sha256
+    )
 
 
 def _at(name: str, digest: str | None) -> str:

@@ -41,7 +41,7 @@ DECISIONS: dict[str, pl.DataType | type[pl.DataType]] = {
     "n_replied": pl.Int64,
     "n_no_reply": pl.Int64,
     "n_talk_over": pl.Int64,  # counted ones
-    "n_talk_over_short": pl.Int64,  # of these, those of a short agent turn
+    "n_talk_over_short": pl.Int64,  # those of a short agent turn, counted or not
     "n_simultaneous": pl.Int64,
     "n_dropped_sounds": pl.Int64,  # clicks and coughs below min_voiced_ms
     "longest_unanswered_ms": pl.Int64,

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from inquesto_core.timeline.limits import STRUCTURE, VALUES, Limits, protocol_limits
-from inquesto_core.timeline.measure import CallAxis, Timeline, call_axis, measure_timeline
+from inquesto_core.timeline.measure import (
+    CallAxis,
+    Timeline,
+    call_axis,
+    measure_timeline,
+    remeasure_timeline,
+)
 from inquesto_core.timeline.tables import diagnostic_tables, timeline_tables
 from inquesto_core.timeline.talk import measure_talk
 
@@ -18,5 +24,6 @@ __all__ = [
     "measure_talk",
     "measure_timeline",
     "protocol_limits",
+    "remeasure_timeline",
     "timeline_tables",
 ]

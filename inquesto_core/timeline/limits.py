@@ -37,10 +37,22 @@ STRUCTURE = (
 #: Thresholds that a measured value is compared with; moving one is moving the value.
 VALUES = ("talk_over_ms", "slow_turn_ms", "slow_median_ms")
 
+#: What decides only where the protocol says so: structure by `Limits.count_short`, a threshold by
+#: `Limits.count_silence`.
+_SHORT, _SILENCE = "short_turn_ms", "silence_ms"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Every limit as an int64 array of shape (calls,), ms."""
+    """Every limit as an int64 array of shape (calls,), ms.
+
+    Parameters
+    ----------
+    count_short : bool
+        A short agent turn wholly inside an utterance is a talk-over like any other.
+    count_silence : bool
+        A silence of more than ``silence_ms`` is a slow turn.
+    """
 
     ipu_gap_ms: Int
     agent_pause_join_ms: Int
@@ -56,6 +68,19 @@ class Limits:
     talk_over_ms: Int
     slow_turn_ms: Int
     slow_median_ms: Int
+    silence_ms: Int
+    count_short: bool
+    count_silence: bool
+
+    @property
+    def structure(self) -> tuple[str, ...]:
+        """Return the limits that decide structure under this protocol."""
+        return STRUCTURE if self.count_short else (*STRUCTURE, _SHORT)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Return the thresholds that a value is compared with under this protocol."""
+        return (*VALUES, _SILENCE) if self.count_silence else VALUES
 
     def moved(self, name: str, by: Int) -> Limits:
         """Return the limits with one of them moved by a number of ms a call."""
@@ -63,12 +88,14 @@ class Limits:
 
     def reach_ms(self) -> int:
         """Return the longest time that any limit bridges."""
-        return max(int(getattr(self, field.name).max(initial=0)) for field in fields(self))
+        limits = (getattr(self, field.name) for field in fields(self))
+        return max(int(limit.max(initial=0)) for limit in limits if not isinstance(limit, bool))
 
 
 def protocol_limits(protocol: Protocol, calls: int) -> Limits:
     """Return the protocol's limits for a number of calls."""
     line = protocol.timeline
+    talk_over, slow_turn = (protocol.event(name).parameters for name in ("talk_over", "slow_turn"))
     numbers = {
         "ipu_gap_ms": line.ipu_gap_ms,
         "agent_pause_join_ms": line.agent_pause_join_ms,
@@ -81,10 +108,13 @@ def protocol_limits(protocol: Protocol, calls: int) -> Limits:
         "overrun_ms": line.overrun_ms,
         "end_call_censors_ms": line.end_call_censors_ms,
         "wholly_inside_slack_ms": 0,
-        "talk_over_ms": protocol.event("talk_over").parameters["overlap_ms"],
-        "slow_turn_ms": protocol.event("slow_turn").parameters["latency_ms"],
+        "talk_over_ms": talk_over["overlap_ms"],
+        "slow_turn_ms": slow_turn["latency_ms"],
         "slow_median_ms": protocol.event("slow_median").parameters["median_ms"],
+        "silence_ms": slow_turn["silence_ms"],
     }
     return Limits(
-        **{name: np.full(calls, value, dtype=np.int64) for name, value in numbers.items()}
+        **{name: np.full(calls, value, dtype=np.int64) for name, value in numbers.items()},
+        count_short=bool(talk_over["count_short"]),
+        count_silence=bool(slow_turn["count_silence"]),
     )

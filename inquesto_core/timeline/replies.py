@@ -47,7 +47,8 @@ class TalkOvers:
         Caller end minus agent onset.
     cut_in, short, simultaneous, counted : bool array
         In a pause of the caller; an agent turn of at most ``short_turn_ms`` wholly inside; a
-        simultaneous start that gave way; at least ``talk_over_ms`` and not simultaneous.
+        simultaneous start that gave way; at least ``talk_over_ms`` and not simultaneous, nor short
+        where those do not count.
     """
 
     turn: Int
@@ -91,14 +92,16 @@ def find_talk_overs(floor: Floor, limits: Limits) -> TalkOvers:
     simultaneous = (onset - start < limits.simultaneous_start_ms[call]) & (
         shared < limits.simultaneous_overlap_ms[call]
     )
+    short = (stop - onset <= limits.short_turn_ms[call]) & (stop <= end)
+    counted = (value >= limits.talk_over_ms[call]) & ~simultaneous
     return TalkOvers(
         turn=turn,
         utterance=utterance,
         value_ms=value,
         cut_in=covering(floor.caller_ipus, onset) < 0,
-        short=(stop - onset <= limits.short_turn_ms[call]) & (stop <= end),
+        short=short,
         simultaneous=simultaneous,
-        counted=(value >= limits.talk_over_ms[call]) & ~simultaneous,
+        counted=counted if limits.count_short else counted & ~short,
     )
 
 

@@ -206,3 +206,19 @@ def test_without_verdicts_the_hint_names_what_this_version_can_do(capsys, few, t
         path.unlink()
     _, _, err = run(capsys, "score", few, "--out", tmp_path / "RUN", "--workers", "1")
     assert "scored judge-free; --judge pinned asks the protocol's judge" in err
+
+
+def test_calls_without_transcript_are_said_to_be_unheard_and_none_is_silent(capsys, few, tmp_path):
+    next(few.glob("*/transcript.json")).unlink()
+    out = tmp_path / "RUN"
+    _, _, err = run(capsys, "score", few, "--out", out, "--workers", "1")
+    assert "1 of 2 calls bring no transcript and were not transcribed" in err
+    assert "--transcriber pinned hears them" in err
+    _, _, err = run(capsys, "score", few, "--out", out, "--workers", "1", "--transcriber", "none")
+    assert "transcribed" not in err
+
+
+def test_a_word_that_is_no_transcriber_is_refused(capsys, few, tmp_path):
+    code, _, err = run(capsys, "score", few, "--out", tmp_path / "RUN", "--transcriber", "base")
+    assert code == 4
+    assert "'base' is no transcriber" in err and "transcriber_unknown" in err

@@ -63,7 +63,7 @@ def test_every_command_that_a_text_names_is_there(project):
     named = {
         (file, name)
         for file, text in texts(project)
-        for name in re.findall(r"inquesto-core ([a-z]+)", text)
+        for name in re.findall(r"inquesto-core ([a-z]+)\b(?!-)", text)
     }
     assert named
     assert {(file, name) for file, name in named if (name,) not in COMMANDS} == set()

@@ -13,6 +13,7 @@ import soundfile
 
 from inquesto_core import engine
 from inquesto_core.errors import BundleError, StoreError
+from inquesto_core.evidence.store import EvidenceStore
 
 FIRST, SECOND = "hasty-001-dup_charge-clean", "hasty-003-dup_charge-telephone"
 
@@ -66,10 +67,42 @@ def test_an_interrupted_run_goes_on_and_gives_the_same_bytes(golden, twelve_call
 
     with pytest.raises(KeyboardInterrupt):
         engine.score([twelve_calls], out=tmp_path / "RUN", progress=stop)
-    assert len(list((tmp_path / "RUN" / "unfinished").iterdir())) == 5
+    assert len(list(EvidenceStore.of(tmp_path / "RUN" / "unfinished").loose_files())) == 5
     again = record_bytes([twelve_calls], tmp_path / "RUN")
     assert again == (out / "record.json").read_bytes()
     assert not (tmp_path / "RUN" / "unfinished").exists()
+
+
+def test_a_store_is_filled_once_and_gives_the_same_bytes_ever_after(
+    golden, twelve_calls, tmp_path, monkeypatch
+):
+    _, out = golden
+    kept = tmp_path / "STORE"
+    first = record_bytes([twelve_calls], tmp_path / "RUN", store=kept)
+    assert first == (out / "record.json").read_bytes()
+    (pack,) = EvidenceStore.of(kept).packs()
+    assert len(list(pack.entries())) == 12
+    monkeypatch.setattr("inquesto_core.engine.extract.measure_call", refuse)
+    assert record_bytes([twelve_calls], tmp_path / "RUN2", store=kept) == first
+    assert not (tmp_path / "RUN2" / "unfinished" / "loose").exists()
+
+
+def test_only_what_is_missing_or_damaged_is_measured_again(golden, twelve_calls, tmp_path):
+    _, out = golden
+    kept = tmp_path / "STORE"
+    record_bytes([twelve_calls], tmp_path / "RUN", store=kept)
+    store = EvidenceStore.of(kept)
+    (pack,) = store.packs()
+    pack.path.write_bytes(pack.path.read_bytes()[:-1] + b"?")
+    assert (
+        record_bytes([twelve_calls], tmp_path / "RUN2", store=kept)
+        == (out / "record.json").read_bytes()
+    )
+    assert EvidenceStore.of(kept).verify() == []
+
+
+def refuse(*_args, **_more):
+    raise AssertionError("nothing is to be measured")
 
 
 def test_an_archive_of_the_calls_scores_like_the_folder(golden, twelve_calls, tmp_path):

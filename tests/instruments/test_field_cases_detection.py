@@ -187,6 +187,7 @@ def test_f33_onset_is_the_first_sample_and_blocks_change_nothing(tmp_path, monke
     script = Script(caller=((1000, 3000),), agent=(), duration_ms=4000)
     whole = spans(heard(tmp_path / "whole", spoken(script)))["caller"]
     monkeypatch.setattr("inquesto_core.instruments.vad._BLOCK_FRAMES", 1)
+    monkeypatch.setattr("inquesto_core.instruments.vad_forward._STRETCH", 1)
     assert spans(heard(tmp_path / "frame_by_frame", spoken(script)))["caller"] == whole
     assert whole[0][0] == pytest.approx(1000, abs=FRAME_MS)
     assert whole[-1][1] == pytest.approx(3000, abs=FRAME_MS)
@@ -205,10 +206,10 @@ def test_f34_a_word_that_ends_at_the_end_of_the_file_is_kept(tmp_path, left_ms):
 
 
 def test_f34_a_failing_detector_fails_the_call(tmp_path, monkeypatch):
-    def broken(self, samples):
+    def broken(self, channels, *, decided_at):
         raise RuntimeError("frame of 100 ms")
 
-    monkeypatch.setattr(type(vad()), "probabilities", broken)
+    monkeypatch.setattr(type(vad()), "probabilities_of", broken)
     with pytest.raises(RuntimeError, match="frame of 100 ms"):
         heard(tmp_path, spoken())
 

@@ -99,6 +99,21 @@ def test_a_verdict_that_is_no_likelier_than_its_opposite_is_undetermined(p):
     assert (row["verdict"], row["undetermined"]) == (None, "undecided")
 
 
+def test_f51_a_bad_answer_among_ten_leaves_nine_and_itself_undetermined():
+    backend = Backend()
+    calls = [asked(f"{at}", f"Call {at}.") for at in range(10)]
+    whole = backend.ask
+
+    def stumble(segments, **more):
+        said = whole(segments, **more)
+        return replace(said, text=" and " + said.text) if len(backend.asked) == 4 else said
+
+    backend.ask = stumble
+    rows = rows_of(calls, judge(backend))
+    assert [row["call_id"] for row in rows if row["verdict"] is None] == ["3"]
+    assert sum(row["verdict"] is True for row in rows) == 9
+
+
 def test_a_call_without_a_transcript_is_not_asked_about():
     backend = Backend()
     (row,) = rows_of([replace(B, turns=None)], judge(backend))

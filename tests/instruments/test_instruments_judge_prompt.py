@@ -139,13 +139,13 @@ def test_the_digest_holds_where_segments_meet():
 
 #: SHA-256 of a prompt's text with control tokens spelled out: a change of wording shows here.
 GOLDEN = {
-    ("goal_achieved", "solvable", None): "1fd3e76a22c69ed9",
-    ("goal_achieved", "handoff", None): "7bec74cb52d49ec7",
-    ("goal_achieved", "impostor", "impostor"): "e7ca8d905725fcb4",
-    ("wrong_info", "solvable", None): "9085c7e00ee54016",
-    ("context_loss", "solvable", None): "b8d6408b195cfd40",
-    ("disclosed_or_changed", "impostor", "impostor"): "840c86f600f07693",
-    ("refused_service", "solvable", "legit"): "0988d1530d9af571",
+    ("goal_achieved", "solvable", None): "2d423fae678731ea",
+    ("goal_achieved", "handoff", None): "5833dea30737c923",
+    ("goal_achieved", "impostor", "impostor"): "02085fa106171a50",
+    ("wrong_info", "solvable", None): "8af2b2c6865f66b7",
+    ("context_loss", "solvable", None): "c2e4c9034cb00c7b",
+    ("disclosed_or_changed", "impostor", "impostor"): "ef3c12b9fcec2205",
+    ("refused_service", "solvable", "legit"): "e07248b743467ca9",
 }
 
 

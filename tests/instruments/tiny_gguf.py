@@ -1,14 +1,27 @@
-"""A Gemma 2 of two layers and random weights, soft-capping and sliding window included."""
+"""A Gemma 2 of two layers and random weights, soft-capping and sliding window included.
+
+Its norms weigh what attention brings about as much as the last token itself, so that its verdicts
+depend on the transcript and fall both ways.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-WIDTH, HEADS, KV_HEADS, HEAD, HIDDEN, LAYERS, WINDOW = 32, 2, 1, 16, 64, 2, 64
+WIDTH, HEADS, KV_HEADS, HEAD, HIDDEN, LAYERS, WINDOW = 64, 2, 1, 16, 64, 2, 64
 CONTEXT = 8192
 CONTROL = {0: "<pad>", 1: "<eos>", 2: "<bos>", 4: "<start_of_turn>", 5: "<end_of_turn>"}
+_SPOKEN = """
+the of a to is it and or in not no yes that this what who by for with on only one after
+before was did does says said asks told gave caller agent account record call question
+True: False: Example turn transcript answer words detail form machine telephone refund
+charge card number please hello later never done still because evidence holder person
+"""
 #: Longer pieces; every byte has a token of its own beside them.
-WORDS = ["true", "false", "null", '"turn":', '"reason":"', '"}', "▁the", "▁agent", "▁call", "ed"]
+WORDS = [
+    *("true", "false", "null", '"turn":', '"reason":"', '"}', "ed", "ing"),
+    *("▁" + word for word in _SPOKEN.split()),
+]
 
 
 def _vocabulary(gguf):
@@ -61,7 +74,7 @@ def write_tiny_gemma2(path, gguf, *, seed=7, spoken_control=False):
 
     def tensor(name, *shape):
         weights = draw.standard_normal(shape, dtype=np.float32)
-        out.add_tensor(name, weights * (0.1 if len(shape) == 1 else 0.3))
+        out.add_tensor(name, 1 + 0.3 * weights if len(shape) == 1 else 0.3 * weights)
 
     tensor("token_embd.weight", len(rows), WIDTH)
     for layer in range(LAYERS):

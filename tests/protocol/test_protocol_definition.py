@@ -30,7 +30,7 @@ TABLE_1 = [
         3,
         "audio",
         "a reply > 3000 ms after the caller stops, or no reply",
-        {"latency_ms": 3000},
+        {"latency_ms": 3000, "silence_ms": 6000, "count_silence": False},
     ),
     (
         "repeated_talk_over",
@@ -123,6 +123,7 @@ def test_the_goal_needs_a_call_that_did_not_err() -> None:
     assert protocol.goal_question == "goal_achieved"
     assert protocol.performed_statuses == ("ok", "unknown")
     assert protocol.required_arguments_must_match is False
+    assert protocol.handoff_decided_by == "judge"
 
 
 def test_the_views_are_the_slices_of_section_5_in_citation_order() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from inquesto_core.errors import StoreError
 from inquesto_core.evidence import TABLES, empty_table, make_table
-from inquesto_core.protocol import load_protocol
+from inquesto_core.protocol import load_population, load_protocol
 from inquesto_core.report.escape import display_width
 from inquesto_core.report.explain import explain_facts, explain_lines
 from inquesto_core.report.timeline_text import format_time, timeline_lines
@@ -326,6 +326,46 @@ def test_every_section_shows_its_evidence():
         assert expected in " ".join(text.split("\n    ")) or expected in text
 
 
+def judged_row(**values):
+    row = {"question": "wrong_info", "verdict": True, "source": "judge", "model": "m"}
+    return {**row, "p_true": 0.6, "p_false": 0.2, "raw": '{"verdict":true', **values}
+
+
+@pytest.mark.parametrize(
+    ("p_false", "margin", "expected"),
+    [
+        (0.2, 0.5, "margin 0.500 of both (limit 0.2)"),
+        (0.3999, 0.2001, "margin 0.200 of both (limit 0.2)"),
+        (0.4001, 0.1999, "(FRAGILE, less than 0.2)"),
+    ],
+    ids=["clear", "above-the-limit", "fragile"],
+)
+def test_how_sure_the_judge_was_stands_beside_its_answer(p_false, margin, expected):
+    tables = make_tables(verdicts=[judged_row(p_false=p_false, turn=3, reason="It is $9.")])
+    text = explain(tables)
+    assert "wrong_info yes (L3): It is $9." in text
+    assert expected in " ".join(text.split())
+    (row,) = explain_facts("c1", tables, make_decisions({}), PROTOCOL)["verdicts"]
+    assert row["margin"] == pytest.approx(margin, abs=1e-4)
+    assert row["fragile"] is ("FRAGILE" in expected)
+    assert row["raw"] == '{"verdict":true'
+
+
+def test_what_is_no_answer_is_shown_as_it_was_written():
+    row = judged_row(verdict=None, undetermined="judge_unparseable", raw='{"verdict":true,"tu\x1b')
+    text = " ".join(explain(make_tables(verdicts=[row])).split())
+    assert "wrong_info undetermined (judge_unparseable: what the judge wrote is not exact" in text
+    assert 'wrote {"verdict":true,"tu\\x1b' in text
+
+
+def test_a_recorded_verdict_has_no_margin():
+    row = {"question": "wrong_info", "verdict": True, "source": "recorded"}
+    tables = make_tables(verdicts=[row])
+    (kept,) = explain_facts("c1", tables, make_decisions({}), PROTOCOL)["verdicts"]
+    assert (kept["margin"], kept["fragile"]) == (None, None)
+    assert "margin" not in explain(tables)
+
+
 def hostile_tables(text: str) -> dict[str, pl.DataFrame]:
     return make_tables(
         calls=[{"agent_name": text, "warnings": [text]}],
@@ -568,3 +608,52 @@ def test_a_failing_event_names_the_tool_call_or_the_verdict_that_shows_it():
     text = why(tables, passed=False, event_unverified_action=True, event_wrong_info=True)
     assert "at 0:02.000, in the tool call T1, refund" in text
     assert "at 0:02.000: It is $9 (L4 of the transcript)" in text
+
+
+def test_the_goal_of_the_scenario_is_told_where_the_population_is_known():
+    population = load_population("billing-0.1")
+    scenario = population.scenarios[0]
+    decisions = make_decisions({"scenario_id": scenario.id})
+    facts = explain_facts("c1", make_tables(), decisions, PROTOCOL, population)
+    assert facts["wants"] == scenario.goal
+    lines = explain_lines("c1", make_tables(), decisions, PROTOCOL, population)
+    assert scenario.goal in " ".join(" ".join(lines).split())
+    assert explain_facts("c1", make_tables(), decisions, PROTOCOL)["wants"] is None
+    odd = make_decisions({"scenario_id": "odd"})
+    assert explain_facts("c1", make_tables(), odd, PROTOCOL, population)["wants"] is None
+
+
+def test_our_own_transcript_shows_where_a_not_or_a_number_differs():
+    errors = {
+        "speaker": "caller",
+        "normaliser": "inquesto-words-1",
+        "n_words": 40,
+        "n_own_words": 39,
+        "substitutions": 1,
+        "deletions": 1,
+        "insertions": 0,
+        "negations": 1,
+        "numbers": 0,
+    }
+    place = {"speaker": "caller", "turn": 1, "own_turn": 2, "at_ms": 3000, "is_number": False}
+    tables = make_tables(
+        transcript=[{"position": 1, "speaker": "caller", "text": "Do not.", "source": "platform"}],
+        word_errors=[errors],
+        transcript_differences=[
+            {**place, "position": 0, "words": "not", "own_words": "", "is_negation": True},
+            {**place, "position": 1, "words": "colour", "own_words": "color", "is_negation": False},
+        ],
+        asr_words=[{"speaker": "caller", "position": 0, "word": "you", "dropped": "no_speech"}],
+    )
+    text = explain(tables)
+    assert "caller: 2 of 40 words differ (5.0 %): 1 replaced, 1 not heard, 0 added" in text
+    assert '0:03.000 caller L1: negation: written "not", heard "nothing"' in text
+    assert "colour" not in text
+    assert "words left out, heard where nobody speaks: 1" in text
+
+
+def test_a_transcript_that_was_heard_says_by_whom():
+    row = {"position": 0, "speaker": "agent", "text": "Hi", "source": "asr", "origin": HOSTILE}
+    text = explain(make_tables(transcript=[row]))
+    assert "the call brings none: this one was heard by a" in text
+    assert not any(mark in text for mark in ("\x1b", "\u202e"))

@@ -9,8 +9,10 @@ from inquesto_core.protocol import load_protocol
 from inquesto_core.score.citation import (
     JudgeUse,
     Standing,
+    TranscriberUse,
     citation_line,
     is_pinned,
+    is_pinned_transcriber,
     plain_label,
 )
 from inquesto_core.score.rate import Rate
@@ -36,12 +38,16 @@ VIEWS = {
 TAIL = " = 44.8% (95% CI 39.3–50.4; n = 306); views B 42 · R 46 · I 39 · F 41"
 
 
-def line(*, protocol=RELEASED, judge=PINNED, rate=None, views=VIEWS, **standing):
+UNHEARD = TranscriberUse(kind="none")
+
+
+def line(*, protocol=RELEASED, judge=PINNED, heard=UNHEARD, rate=None, views=VIEWS, **standing):
     return citation_line(
         rate or Rate(k=137, n=306),
         views,
         protocol=protocol,
         judge=judge,
+        transcriber=heard,
         standing=replace(WHOLE, **standing),
     )
 
@@ -121,3 +127,31 @@ def test_a_name_from_outside_cannot_forge_the_line(name):
     assert len(shown) <= 80
     assert not set("[]=;|") & set(shown)
     assert line(population=name).count("=") == 2
+
+
+ASR = DRAFT.instruments.asr
+
+
+@pytest.mark.parametrize(
+    ("heard", "mark"),
+    [
+        pytest.param(UNHEARD, "", id="nobody"),
+        pytest.param(TranscriberUse(kind="pinned", sha256=ASR.sha256), "", id="pinned"),
+        pytest.param(
+            TranscriberUse(kind="pinned", model="x", sha256="0" * 64), " [asr: x]", id="claimed"
+        ),
+        pytest.param(
+            TranscriberUse(kind="folder", label="tiny.en", sha256="0" * 64),
+            " [asr: tiny.en]",
+            id="another",
+        ),
+        pytest.param(
+            TranscriberUse(kind="folder", label="base on ctranslate2 9", sha256=ASR.sha256),
+            " [asr: base on ctranslate2 9]",
+            id="another_build",
+        ),
+    ],
+)
+def test_words_of_another_transcriber_stand_in_the_line(heard, mark):
+    assert line(heard=heard) == f"Inquesto v0.1{mark}" + TAIL
+    assert is_pinned_transcriber(heard, DRAFT) == (heard.kind != "none" and not mark)

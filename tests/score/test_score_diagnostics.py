@@ -62,11 +62,12 @@ def test_a_long_wait_is_counted_above_3000_ms_where_no_slow_turn_stands(
 
 
 def test_talk_overs_are_told_apart_by_kind():
-    def over(turn, kind, *, short=False, simultaneous=False, counted=True):
+    def over(turn, kind, *, short=False, simultaneous=False, counted=True, value_ms=500):
         return {
             "call_id": "0001",
             "turn": turn,
             "kind": kind,
+            "value_ms": value_ms,
             "short": short,
             "simultaneous": simultaneous,
             "counted": counted,
@@ -77,7 +78,7 @@ def test_talk_overs_are_told_apart_by_kind():
         over(1, "cut_in"),
         over(2, "cut_in", short=True),
         over(3, "over_speech", simultaneous=True, counted=False),
-        over(4, "over_speech", counted=False),
+        over(4, "over_speech", short=True, counted=False, value_ms=499),
     ]
     assert diagnostics([decision(PROTOCOL)], talk_overs=talk_overs)["talk_over"] == {
         "counted": 3,
@@ -224,3 +225,30 @@ def test_a_call_whose_timing_is_not_evaluated_has_no_latency(reasons, n):
     calls = [{"call_id": "0001", "timing_reasons": reasons}]
     call = decision(PROTOCOL, state="agent_fault")
     assert diagnostics([call], replies=[row], calls=calls)["latency_ms"]["n"] == n
+
+
+def test_without_a_second_transcript_nothing_is_said_of_differences():
+    assert diagnostics([decision(PROTOCOL)])["transcripts"] is None
+
+
+def test_differences_of_both_transcripts_are_summed_over_complete_calls():
+    rows = [decision(PROTOCOL), decision(PROTOCOL, call_id="out", state="excluded")]
+    counts = {
+        "normaliser": "inquesto-words-1",
+        "n_words": 10,
+        "n_own_words": 9,
+        "substitutions": 2,
+        "deletions": 1,
+        "insertions": 0,
+        "negations": 1,
+        "numbers": 0,
+    }
+    errors = [
+        {"call_id": call_id, "speaker": speaker, **counts}
+        for call_id in ("0001", "out")
+        for speaker in ("caller", "agent")
+    ]
+    found = diagnostics(rows, word_errors=errors)["transcripts"]
+    assert (found["normaliser"], found["calls"]) == ("inquesto-words-1", 1)
+    del counts["normaliser"], counts["n_own_words"]
+    assert found["caller"] == found["agent"] == counts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -15,7 +16,13 @@ from strategies import timelines
 from inquesto_core.events.timing import AUDIO_EVENTS, moved_outcomes, timing_flags, twice_median
 from inquesto_core.evidence import make_table
 from inquesto_core.protocol import load_protocol
-from inquesto_core.timeline import call_axis, measure_timeline, protocol_limits, timeline_tables
+from inquesto_core.timeline import (
+    call_axis,
+    measure_timeline,
+    protocol_limits,
+    remeasure_timeline,
+    timeline_tables,
+)
 
 PROTOCOL = load_protocol("inquesto-0.1")
 UNCERTAINTY_MS = 50
@@ -97,14 +104,42 @@ def test_many_calls_at_once_are_what_the_loop_makes_of_each(cases):
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(timelines(), min_size=1, max_size=6))
 def test_fragile_limits_are_those_of_the_loop(cases):
-    axis, limits, line = measured(cases)
+    _, limits, line = measured(cases)
     by = np.full(len(cases), UNCERTAINTY_MS, dtype=np.int64)
-    moves = moved_outcomes(axis, limits, line, by, protocol=PROTOCOL)
+    moves = moved_outcomes(limits, line, by, protocol=PROTOCOL)
     for number, (caller, agent, window, ends) in enumerate(cases):
         found = {name for name, touched in moves.fragile.items() if touched[number]}
         assert found == timeline_loop.fragile_limits(
             caller, agent, window, timeline_loop.Limits(), UNCERTAINTY_MS, list(ends)
         )
+
+
+def parts(line):
+    talk_overs, replies = line.talk_overs, line.replies
+    return [
+        *(getattr(line.floor.utterances, name) for name in ("start", "end")),
+        *(getattr(line.floor.turns, name) for name in ("start", "end")),
+        *(getattr(talk_overs, name) for name in ("turn", "value_ms", "short", "counted")),
+        *(getattr(replies, name) for name in ("status", "clock", "value_ms")),
+    ]
+
+
+@pytest.mark.parametrize("by", [-UNCERTAINTY_MS, UNCERTAINTY_MS])
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cases=st.lists(timelines(), min_size=1, max_size=6))
+def test_a_moved_limit_decides_no_part_that_is_taken_over(cases, by):
+    axis, limits, line = measured(cases)
+    for name in (each.name for each in dataclasses.fields(limits)):
+        if isinstance(getattr(limits, name), bool):
+            continue
+        other = limits.moved(name, np.full(len(cases), by, dtype=np.int64))
+        again = remeasure_timeline(line, other, name)
+        for one, two in zip(
+            parts(again),
+            parts(measure_timeline(axis, other)),
+            strict=True,
+        ):
+            assert np.array_equal(one, two), name
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -1,0 +1,82 @@
+"""``inquesto-core store``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from inquesto_core.cli.output import say
+
+if TYPE_CHECKING:
+    from inquesto_core.evidence.store import EvidenceStore
+
+__all__ = ["command"]
+
+_FOLDER = click.argument("folder", metavar="STORE", type=click.Path(file_okay=False))
+
+
+def _opened(folder: str) -> EvidenceStore:
+    from pathlib import Path
+
+    from inquesto_core.evidence.store import EvidenceStore
+
+    return EvidenceStore.of(Path(folder))
+
+
+@click.group("store")
+def command() -> None:
+    """Look after an evidence store (`score --store STORE`)."""
+
+
+@command.command("stats")
+@_FOLDER
+def stats(folder: str) -> None:
+    """Count what is kept, by kind and by the instruments that made it."""
+    from inquesto_core.evidence.store_summary import summarise
+    from inquesto_core.report.store_text import stats_text
+
+    say(stats_text(summarise(_opened(folder))))
+
+
+@command.command("verify")
+@_FOLDER
+def verify(folder: str) -> int:
+    """Prove every file by its digest; exit code 1 where one is damaged (it is moved aside)."""
+    problems = _opened(folder).verify()
+    for problem in problems:
+        say(str(problem))
+    say(f"{len(problems)} damaged" if problems else "every entry is what was written")
+    return 1 if problems else 0
+
+
+@command.command("prune")
+@_FOLDER
+@click.option("--dry-run", is_flag=True, help="Say what would go, and take nothing out.")
+@click.option(
+    "--protocol",
+    "protocols",
+    multiple=True,
+    help="Keep what these protocols measure; default: all that are here.",
+)
+def prune(folder: str, *, dry_run: bool, protocols: tuple[str, ...]) -> None:
+    """Take out evidence of instruments that no protocol pins."""
+    from inquesto_core.engine.store_pins import pins_of
+    from inquesto_core.evidence.store_summary import summarise
+    from inquesto_core.report.store_text import pruned_text
+
+    store = _opened(folder)
+    kept = pins_of(protocols)
+    going = [part for part in summarise(store) if part.made_by not in kept]
+    say(pruned_text(going, is_dry=dry_run))
+    if not dry_run:
+        store.prune(kept)
+
+
+@command.command("forget")
+@_FOLDER
+@click.argument("call_id")
+def forget(folder: str, call_id: str) -> None:
+    """Erase all evidence of one call, and leave a tombstone that does not name it."""
+    count = _opened(folder).forget(call_id)
+    say(f"{count} entr{'y' if count == 1 else 'ies'} erased; the call is not kept here again")
