@@ -28,6 +28,12 @@ def _progress(done: int, total: int) -> None:
     help="Where the run's bundles lie; needed only if the protocol measures differently.",
 )
 @click.option(
+    "--store",
+    default=None,
+    type=click.Path(file_okay=False),
+    help="Evidence store to read and fill where something is measured anew.",
+)
+@click.option(
     "--run-protocol",
     default=None,
     help="Name or folder of the protocol that the run was scored with; default: by its name.",
@@ -41,6 +47,7 @@ def command(
     protocol: str,
     out: str,
     sources: tuple[str, ...],
+    store: str | None,
     run_protocol: str | None,
     workers: int | None,
     as_json: bool,
@@ -60,6 +67,7 @@ def command(
         protocol=protocol,
         out=out,
         sources=sources,
+        store=store,
         run_protocol=run_protocol,
         workers=workers or os.cpu_count() or 1,
         progress=_progress,

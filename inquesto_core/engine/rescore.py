@@ -35,6 +35,7 @@ from inquesto_core.engine.stored import (
 )
 from inquesto_core.errors import Problem, ProtocolError, StoreError
 from inquesto_core.events import check_predicates
+from inquesto_core.evidence.store import EvidenceStore
 from inquesto_core.protocol import diff_protocols, load_protocol
 from inquesto_core.score import JudgeUse, TranscriberUse
 
@@ -89,6 +90,7 @@ def rescore(
     protocol: str | Path,
     out: str | Path,
     sources: Sequence[str | Path] = (),
+    store: str | Path | None = None,
     run_protocol: str | Path | None = None,
     workers: int = 1,
     progress: Callable[[int, int], None] = _ignore,
@@ -103,6 +105,8 @@ def rescore(
         A name or a folder.
     sources : sequence of path
         Where the run's bundles lie; needed only where `protocol` measures something differently.
+    store : path, optional
+        An evidence store to read and fill: what it holds is not measured anew.
     run_protocol : str or path, optional
         The protocol that the run was scored with; the shipped one of its name by default. Where it
         is not at hand, only its thresholds are unknown.
@@ -137,17 +141,20 @@ def rescore(
     if use.measurement != now.measurement:
         _refuse_unmeasured(use, sources)
         folder.open()
+        kept = folder.kept if store is None else EvidenceStore.open(Path(store)).root
         with tempfile.TemporaryDirectory(prefix="inquesto-") as scratch:
             again = remeasured(
                 load_run(run, tables=EXTRACTED).tables,
                 stored.inputs.to_dicts(),
                 sources,
                 protocol=law,
-                kept=folder.kept,
+                kept=kept,
                 scratch=Path(scratch),
                 workers=workers,
                 progress=progress,
             )
+        if store is not None:
+            EvidenceStore.of(kept).pack()
         tables, taken_over, provenance["vad"] = again.tables, {}, again.vad
         provenance.pop("asr", None)
         notes += again.notes

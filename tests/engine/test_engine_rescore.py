@@ -215,6 +215,19 @@ def test_what_is_measured_otherwise_is_measured_anew_and_a_lost_call_stays_open(
     assert records(tmp_path / "ALL") == records(tmp_path / "SCORED")
 
 
+def test_what_a_store_holds_is_not_measured_anew(run, bundles, tmp_path, monkeypatch):
+    law = of_ones_own(tmp_path / "law", instruments={"not_speech": {"max_vad_share": 0.49}})
+    asked = {"protocol": law, "sources": [bundles], "store": tmp_path / "EVIDENCE"}
+    engine.rescore(run, out=tmp_path / "ONE", **asked)
+
+    def refuse(*_args, **_more):
+        raise AssertionError("nothing is to be measured")
+
+    monkeypatch.setattr("inquesto_core.engine.extract.measure_call", refuse)
+    engine.rescore(run, out=tmp_path / "TWO", **asked)
+    assert records(tmp_path / "TWO") == records(tmp_path / "ONE")
+
+
 def as_judged(run: Path, into: Path, asked_with: str | None = None) -> Path:
     """Return a copy of the run whose verdicts are a model's."""
     shutil.copytree(run, into)
