@@ -11,7 +11,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inquesto_core.errors import InstrumentError, Problem
 from inquesto_core.evidence.spoken_words import is_negation, is_number
 
 if TYPE_CHECKING:
@@ -78,11 +77,6 @@ def word_error(reference: Sequence[str], heard: Sequence[str]) -> WordError:
     """Return how `heard` differs from `reference`, both normalised words.
 
     Where nothing was said every word heard is an insertion.
-
-    Raises
-    ------
-    InstrumentError
-        Code ``extra_missing``.
     """
     if not reference or not heard:
         place = WordDifference(at=0, heard_at=0, words=tuple(reference), heard=tuple(heard))
@@ -94,17 +88,8 @@ def word_error(reference: Sequence[str], heard: Sequence[str]) -> WordError:
             insertions=len(heard),
             differences=(place,) if reference or heard else (),
         )
-    try:
-        import jiwer
-    except ImportError as exc:
-        raise InstrumentError(
-            Problem(
-                code="extra_missing",
-                found="jiwer is not installed",
-                expected="the extra `asr`",
-                remedy="pip install 'inquesto-core[asr]'",
-            )
-        ) from exc
+    import jiwer
+
     aligned = jiwer.process_words(" ".join(reference), " ".join(heard))
     spans = [
         (chunk.ref_start_idx, chunk.ref_end_idx, chunk.hyp_start_idx, chunk.hyp_end_idx)

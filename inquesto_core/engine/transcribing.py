@@ -58,7 +58,6 @@ _FOLDER = "folder:"
 _WITHOUT_MODEL = ("auto", "none")
 _PINNED = "pinned"
 _SIDES = ("caller", "agent")
-_LIBRARIES = {"faster_whisper": "faster-whisper", "jiwer": "jiwer"}
 
 #: The kind of entry that the words of a window are.
 HEARD_KIND = "heard"
@@ -135,12 +134,11 @@ def choose_transcriber(spec: str, protocol: Protocol) -> ChosenTranscriber:
         ``extra_missing``, ``model_missing``, ``model_not_pinned``, ``model_incomplete``,
         ``model_unreadable``.
     """
-    lacking = [name for module, name in _LIBRARIES.items() if not importlib.util.find_spec(module)]
-    if lacking:
+    if importlib.util.find_spec("faster_whisper") is None:
         raise InstrumentError(
             Problem(
                 code="extra_missing",
-                found=f"--transcriber {spec} needs {' and '.join(lacking)}, not installed here",
+                found=f"--transcriber {spec} needs faster-whisper, which is not installed",
                 expected="the extra `asr`",
                 remedy="bin/setup asr in a checkout, else pip install 'inquesto-core[asr]'; "
                 "or leave --transcriber out",

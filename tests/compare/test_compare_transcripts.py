@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import polars as pl
-import pytest
 
 from inquesto_core.compare.transcripts import compared_rows
 from inquesto_core.evidence import make_table
@@ -60,7 +59,6 @@ def test_a_call_in_which_nothing_was_heard_has_all_its_words_missing():
 
 
 def test_a_lost_not_and_a_wrong_number_stand_apart_with_their_lines():
-    pytest.importorskip("jiwer", reason="jiwer is not installed: extra `asr`")
     found = compare(
         written(("agent", "Hello."), ("caller", "I can't pay."), ("agent", "Your bill is $49.")),
         heard(
@@ -80,7 +78,6 @@ def test_a_lost_not_and_a_wrong_number_stand_apart_with_their_lines():
 
 
 def test_what_was_played_counts_and_not_what_was_written():
-    pytest.importorskip("jiwer", reason="jiwer is not installed: extra `asr`")
     transcript = written(("agent", "I have refunded you and more")).with_columns(
         heard_text=pl.lit("I have refunded")
     )

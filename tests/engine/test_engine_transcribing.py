@@ -44,7 +44,7 @@ def test_a_word_that_names_no_transcriber_is_refused(spec):
 
 def test_a_missing_extra_is_named(monkeypatch):
     monkeypatch.setattr(transcribing.importlib.util, "find_spec", lambda _name: None)
-    with pytest.raises(InstrumentError, match=r"faster-whisper and jiwer") as caught:
+    with pytest.raises(InstrumentError, match="needs faster-whisper") as caught:
         choose_transcriber("pinned", PROTOCOL)
     assert caught.value.problem.code == "extra_missing"
     assert "asr" in caught.value.problem.remedy
@@ -134,7 +134,6 @@ def test_verbose_counts_the_words_of_the_transcript_that_is_read():
 def models():
     """Return the pinned model's folder, or skip: real words need the real model."""
     pytest.importorskip("faster_whisper", reason="faster-whisper is not installed: extra `asr`")
-    pytest.importorskip("jiwer", reason="jiwer is not installed: extra `asr`")
     found = find_model_file(PROTOCOL.instruments.asr)
     if found.state != "ok":
         pytest.skip("faster-whisper-base is not here: name its folder in INQUESTO_MODELS")
