@@ -101,7 +101,8 @@ class Frames:
 
     Parameters
     ----------
-    bands : float32 array of shape (frames, bands), dB
+    short_bands, long_bands : float64 arrays of shape (frames, bands), dB
+        The spectrum, averaged over ``short_frames`` and ``long_frames``.
     level : float64 array of shape (frames,), dB, smoothed over ``short_frames``
     logit : float64 array of shape (frames,)
         Of the VAD's probability.
@@ -109,7 +110,8 @@ class Frames:
         Where the background sounds alone, but for the party's barge-ins.
     """
 
-    bands: NDArray[np.float32]
+    short_bands: Real
+    long_bands: Real
     level: Real
     logit: Real
     sample: Bool
@@ -223,19 +225,18 @@ def measure_frames(
     sample = _frame_mask(other_ms, frames, parameters.hop_ms, after=parameters.lag_ms)
     if np.count_nonzero(sample) * parameters.hop_ms < parameters.min_sample_ms:
         sample = level < np.percentile(level, 30) if frames else sample
+    spectrum_db = bands.astype(np.float64)
     return Frames(
-        bands=bands,
+        short_bands=uniform_filter1d(spectrum_db, parameters.short_frames, axis=0),
+        long_bands=uniform_filter1d(spectrum_db, parameters.long_frames, axis=0),
         level=uniform_filter1d(level, parameters.short_frames),
         logit=np.log(sure / (1.0 - sure))[at],
         sample=sample,
     )
 
 
-def _discriminant(
-    bands: NDArray[np.float32], width: int, party: Bool, rest: Bool, ridge: float
-) -> Real:
-    """Return Fisher's discriminant of `party` against `rest` over bands averaged over `width`."""
-    smooth = uniform_filter1d(bands.astype(np.float64), width, axis=0)
+def _discriminant(smooth: Real, party: Bool, rest: Bool, ridge: float) -> Real:
+    """Return Fisher's discriminant of `party` against `rest` over averaged bands."""
     one, zero = smooth[party], smooth[rest]
     spread = 0.5 * (np.cov(zero.T) + np.cov(one.T))
     spread = spread + ridge * np.diag(np.diag(spread)) + 1e-2 * np.eye(len(spread))
@@ -305,8 +306,8 @@ def relative_traits(
     if found is None:
         return None
     short, long = (
-        _discriminant(frames.bands, width, found.party, found.rest, parameters.ridge)
-        for width in (parameters.short_frames, parameters.long_frames)
+        _discriminant(bands, found.party, found.rest, parameters.ridge)
+        for bands in (frames.short_bands, frames.long_bands)
     )
     rest, level, logit = found.rest, frames.level, frames.logit
     wide_level = uniform_filter1d(level, parameters.long_frames)
