@@ -285,7 +285,7 @@ class EvidenceStore:
     @contextlib.contextmanager
     def _alone(self, *, wait: bool = False) -> Iterator[bool]:
         """Hold the lock of those who take files away."""
-        with (self.root / _LOCK).open("ab") as lock:
+        with os.fdopen(os.open(self.root / _LOCK, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except BlockingIOError:

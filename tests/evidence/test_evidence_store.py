@@ -85,8 +85,7 @@ def test_everything_is_for_its_owner_only(tmp_path):
     store.forget("x")
     for path in (tmp_path / "store").rglob("*"):
         allowed = 0o700 if path.is_dir() else 0o600
-        if path.name != "lock":
-            assert stat.S_IMODE(path.stat().st_mode) == allowed, path
+        assert stat.S_IMODE(path.stat().st_mode) == allowed, path
 
 
 def flipped(data, at):
