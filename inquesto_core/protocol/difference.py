@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from inquesto_core.canonical import canonical_bytes, digest_bytes
-from inquesto_core.protocol.layers import read_file, read_json
+from inquesto_core.protocol.layers import PROTOCOL_FILE, read_file, read_json
 from inquesto_core.protocol.release import protocol_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from inquesto_core.protocol.definition import Protocol
@@ -40,8 +40,13 @@ class Change:
     after: str | None
 
 
-def leaf_values(folder: Path) -> dict[str, str]:
+def leaf_values(folder: Path, *, without: Collection[str] = ()) -> dict[str, str]:
     """Return pointer to value text for every leaf of every file that the digest covers.
+
+    Parameters
+    ----------
+    without : collection of str
+        Files that are left out.
 
     Raises
     ------
@@ -50,6 +55,8 @@ def leaf_values(folder: Path) -> dict[str, str]:
     """
     values: dict[str, str] = {}
     for name, path in protocol_files(folder).items():
+        if name in without:
+            continue
         if name.endswith(".json"):
             values.update(_leaves(read_json(folder, name, path), f"{name}#"))
         else:
@@ -82,4 +89,7 @@ def diff_protocols(a: Protocol, b: Protocol) -> tuple[Change, ...]:
 
     Empty exactly where the digests are equal.
     """
-    return changes(leaf_values(a.folder), leaf_values(b.folder))
+    # A protocol that extends another shares files with it; the definition is put together of both.
+    ours, theirs = protocol_files(a.folder), protocol_files(b.folder)
+    shared = {name for name, path in ours.items() if theirs.get(name) == path} - {PROTOCOL_FILE}
+    return changes(leaf_values(a.folder, without=shared), leaf_values(b.folder, without=shared))

@@ -6,6 +6,7 @@ checked here, once.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -149,18 +150,7 @@ class Population:
 
     def expected_slots(self) -> tuple[Slot, ...]:
         """Return every expected call once, sorted: the union of the design's cells."""
-        return tuple(
-            sorted(
-                {
-                    Slot(scenario_id=scenario_id, condition=condition, group=group, trial=trial)
-                    for cell in self.design.cells
-                    for scenario_id in cell.scenarios
-                    for condition in cell.conditions
-                    for group in cell.groups
-                    for trial in range(self.design.trials)
-                }
-            )
-        )
+        return _slots(self.design)
 
     def scenario_rows(self) -> list[dict[str, str | bool | None]]:
         """Return one row a scenario, in file order, to join calls with."""
@@ -176,6 +166,22 @@ class Population:
             }
             for scenario in self.scenarios
         ]
+
+
+@functools.lru_cache(maxsize=4)
+def _slots(design: Design) -> tuple[Slot, ...]:
+    return tuple(
+        sorted(
+            {
+                Slot(scenario_id=scenario_id, condition=condition, group=group, trial=trial)
+                for cell in design.cells
+                for scenario_id in cell.scenarios
+                for condition in cell.conditions
+                for group in cell.groups
+                for trial in range(design.trials)
+            }
+        )
+    )
 
 
 def load_population(path_or_name: str | Path, protocol: Protocol | None = None) -> Population:
