@@ -113,6 +113,13 @@ def test_f53_f54_f56_order_state_threads_and_workers_change_no_bit_of_a_stand_in
     assert_same_bits_however_asked(stand_in, CALLS[:3])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [4, 8])
+def test_f54_more_threads_than_processors_change_no_bit(tiny, threads):
+    one = rows_of_fresh_model(tiny, CALLS[:1], settings=BRIEF)
+    assert rows_of_fresh_model(tiny, CALLS[:1], threads=threads, settings=BRIEF) == one
+
+
 def test_a_reason_may_begin_with_a_brace(tiny):
     """The quote before it opens the reason and must not be taken for the answer's end."""
     loaded = LlamaJudge(tiny, settings=SETTINGS, threads=1)
