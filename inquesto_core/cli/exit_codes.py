@@ -30,7 +30,16 @@ _CODES: tuple[tuple[type[InquestoError], int], ...] = (
 )
 
 #: Errors that are a wrong argument and not a failed disk or model.
-_USAGE = frozenset({"not_a_run", "call_unknown", "out_not_empty", "judge_unknown"})
+_USAGE = frozenset(
+    {
+        "not_a_run",
+        "not_a_store",
+        "call_unknown",
+        "out_is_the_run",
+        "out_not_empty",
+        "judge_unknown",
+    }
+)
 
 
 def code_of(error: InquestoError) -> int:

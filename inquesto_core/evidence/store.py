@@ -20,6 +20,7 @@ import fcntl
 import hmac
 import os
 import secrets
+import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -154,8 +155,9 @@ class EvidenceStore:
 
     def loose_files(self) -> Iterator[Path]:
         """Yield the loose entries, sorted by name."""
-        for folder in sorted((self.root / _LOOSE).iterdir()):
-            yield from sorted(path for path in folder.iterdir() if path.suffix != ".tmp")
+        # What else lies there is nobody's evidence.
+        found = (self.root / _LOOSE).glob("[0-9a-f][0-9a-f]/*.*")
+        yield from sorted(path for path in found if path.suffix != ".tmp" and path.is_file())
 
     def packs(self) -> list[Pack]:
         """Return the packs, sorted by name."""
@@ -171,8 +173,10 @@ class EvidenceStore:
         """Erase all evidence of a call, leave a tombstone, and return how many entries it was.
 
         The tombstone names the call by a keyed hash, not by its id, which may be a number that
-        somebody can be called on.
+        somebody can be called on. Damaged files go too: whose they were cannot be told.
         """
+        self.verify()
+        shutil.rmtree(self.root / _DAMAGED, ignore_errors=True)
         return self._rewrite(
             lambda entry: entry.call_id == call_id,
             before=lambda: _write(self._tombstone(call_id), canonical_bytes({"format": _FORMAT})),
@@ -180,6 +184,7 @@ class EvidenceStore:
 
     def prune(self, made_by: frozenset[str]) -> int:
         """Take out what was made by other instruments than these; return how many entries."""
+        self.verify()
         return self._rewrite(lambda entry: entry.made_by not in made_by)
 
     def _rewrite(

@@ -33,7 +33,7 @@ class Part:
 
 
 def summarise(store: EvidenceStore) -> list[Part]:
-    """Return what a store holds, sorted by kind and pin."""
+    """Return what a store holds whole, sorted by kind and pin."""
     schema = {"kind": pl.String, "made_by": pl.String, "call_id": pl.String, "size": pl.UInt32}
     whole = (open_entry(path.read_bytes()) for path in store.loose_files())
     loose = pl.DataFrame(
@@ -45,7 +45,7 @@ def summarise(store: EvidenceStore) -> list[Part]:
         schema=schema,
         orient="row",
     )
-    packed = [pack.summary().cast(schema) for pack in store.packs()]  # type: ignore[arg-type]
+    packed = [pack.summary().cast(schema) for pack in store.packs() if pack.is_whole()]  # type: ignore[arg-type]
     table = (
         pl.concat([loose, *packed])
         .group_by("kind", "made_by")

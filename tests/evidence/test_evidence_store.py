@@ -253,3 +253,15 @@ def test_a_full_disk_is_one_clear_line(tmp_path, monkeypatch):
         store.keep("measured", key(9), {}, call_id="x", made_by=PIN)
     assert caught.value.problem.code == "store_unwritable"
     assert held(store) == all_of()
+
+
+def test_what_is_damaged_does_not_keep_a_call_from_being_forgotten(tmp_path):
+    store = filled(tmp_path / "store", 2)
+    store.pack()
+    (pack,) = store.packs()
+    pack.path.write_bytes(b"no parquet, and it may hold anything")
+    (tmp_path / "store" / "loose" / "stray").write_bytes(b"x")
+    store.keep("measured", key(7), {"said": "my name"}, call_id=PHONE, made_by=PIN)
+    assert EvidenceStore.of(tmp_path / "store").forget(PHONE) == 1
+    assert not pack.path.exists()
+    assert not (tmp_path / "store" / "damaged").exists()
