@@ -49,8 +49,8 @@ class Detection:
         Trace facts, judge answers and scenario predicates, a row a call.
     flags, timing_flags : polars.DataFrame
         ``call_id`` and Boolean event columns; null = undetermined, no row = no timing.
-    moved_flags : tuple of polars.DataFrame
-        The timing flags under each move by the timing uncertainty.
+    moved_flags : polars.DataFrame
+        The timing flags of a call under each move by the timing uncertainty that changes them.
     statistics : polars.DataFrame
         Timing columns of the decision table.
     """
@@ -61,7 +61,7 @@ class Detection:
     predicates: pl.DataFrame
     flags: pl.DataFrame
     timing_flags: pl.DataFrame
-    moved_flags: tuple[pl.DataFrame, ...]
+    moved_flags: pl.DataFrame
     statistics: pl.DataFrame
 
 
@@ -121,9 +121,9 @@ def detect(
     uncertainty = _uncertainty(calls, axis.call_ids, protocol).to_numpy()
     moves = moved_outcomes(limits, timeline, uncertainty, protocol=protocol)
     evaluated = usable.select("call_id")
-    timing, *moved = (
-        flags.frame(timeline).join(evaluated, on="call_id", how="semi")
-        for flags in (base, *moves.flags)
+    timing, moved = (
+        flags.join(evaluated, on="call_id", how="semi")
+        for flags in (base.frame(timeline), moves.flags)
     )
     statistics = (
         call_statistics(timeline, limits)
@@ -170,6 +170,6 @@ def detect(
         ),
         flags=flags,
         timing_flags=timing,
-        moved_flags=tuple(moved),
+        moved_flags=moved,
         statistics=statistics,
     )

@@ -17,7 +17,7 @@ import polars as pl
 
 from inquesto_core.events.long_silences import find_long_silences
 from inquesto_core.events.occurrences import occurrences
-from inquesto_core.timeline import measure_talk, remeasure_timeline
+from inquesto_core.timeline import COMPARED, calls_within_reach, measure_talk, measure_timeline
 from inquesto_core.timeline.barge_ins import KEPT, find_barge_ins
 from inquesto_core.timeline.replies import NO_REPLY, REPLIED
 
@@ -60,6 +60,11 @@ class TimingFlags:
         columns = {f"event_{name}": getattr(self, name) for name in AUDIO_EVENTS}
         return pl.DataFrame({"call_id": timeline.axis.call_ids, **columns})
 
+    def differ(self, other: TimingFlags) -> Bool:
+        """Return in which calls an event stands in one of the two and not in the other."""
+        pairs = ((getattr(self, name), getattr(other, name)) for name in AUDIO_EVENTS)
+        return np.asarray(np.any([one != two for one, two in pairs], axis=0))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moves:
@@ -67,13 +72,14 @@ class Moves:
 
     Parameters
     ----------
-    flags : tuple of TimingFlags
-        The events under each move.
+    flags : polars.DataFrame
+        ``call_id`` and the events as `TimingFlags.frame` has them, one row a call and move that
+        changes one.
     fragile : dict of str to bool array of shape (calls,)
         Structural limits whose move changes a status, an event or a count.
     """
 
-    flags: tuple[TimingFlags, ...]
+    flags: pl.DataFrame
     fragile: dict[str, Bool]
 
 
@@ -86,8 +92,10 @@ def _latencies(timeline: Timeline) -> tuple[Int, Int]:
     replied = timeline.replies.status == REPLIED
     call = timeline.floor.utterances.call[replied]
     value = timeline.replies.value_ms[replied]
-    order = np.lexsort((value, call))
-    return call[order], value[order]
+    # One sort of numbers that hold both; a latency is never negative.
+    room = int(value.max(initial=0)) + 1
+    both = np.sort(call * room + value)
+    return both // room, both % room
 
 
 def twice_median(timeline: Timeline) -> tuple[Int, Bool]:
@@ -144,25 +152,33 @@ def _counted(line: Timeline) -> Int:
     return _count(line.floor.turns.call[over.turn[over.counted]], len(line.axis))
 
 
-def _changed(base: Timeline, other: Timeline, flags: TimingFlags, moved: TimingFlags) -> Bool:
-    """Return in which calls a status, a count or an event is another; parts shared are equal."""
+def _changed(base: Timeline, other: Timeline) -> Bool:
+    """Return in which calls a status or a count is another."""
     calls = len(base.axis)
-    changed = np.zeros(calls, dtype=bool)
-    if other.replies is not base.replies:
-        changed |= _differs(
-            base.replies.status,
-            other.replies.status,
-            base.floor.utterances.call,
-            other.floor.utterances.call,
-            calls,
-        )
-    if other.floor is not base.floor:
-        changed |= _count(base.floor.turns.call, calls) != _count(other.floor.turns.call, calls)
-    if other.talk_overs is not base.talk_overs:
-        changed |= _counted(base) != _counted(other)
-    for name in AUDIO_EVENTS:
-        changed |= getattr(flags, name) != getattr(moved, name)
-    return changed
+    statuses = _differs(
+        base.replies.status,
+        other.replies.status,
+        base.floor.utterances.call,
+        other.floor.utterances.call,
+        calls,
+    )
+    turns = _count(base.floor.turns.call, calls) != _count(other.floor.turns.call, calls)
+    return np.asarray(statuses | turns | (_counted(base) != _counted(other)))
+
+
+def _within_reach(timeline: Timeline, limits: Limits, name: str, reach_ms: Int) -> Bool:
+    """Return which calls hold a value at most `reach_ms` from a limit: no other can change."""
+    if name in COMPARED:
+        return calls_within_reach(timeline, limits, name, reach_ms)
+    if name == "slow_median_ms":
+        doubled, known = twice_median(timeline)
+        near = np.abs(doubled - 2 * limits.slow_median_ms) <= 2 * reach_ms
+        return np.asarray(known & near)
+    long = find_long_silences(timeline, limits.moved(name, -reach_ms - 1))
+    limit = limits.silence_ms[long.call]
+    found = np.zeros(len(timeline.axis), dtype=bool)
+    found[long.call[np.abs(long.value_ms - limit) <= reach_ms[long.call]]] = True
+    return found
 
 
 def moved_outcomes(
@@ -170,25 +186,32 @@ def moved_outcomes(
 ) -> Moves:
     """Return what each limit's and value's move by plus and minus the uncertainty changes.
 
+    Only calls that hold a value as near to the limit are measured again.
+
     Parameters
     ----------
     uncertainty_ms : int64 array of shape (calls,)
         The measured timing uncertainty of each call's condition class.
     """
-    flags = timing_flags(base, limits, protocol=protocol)
-    outcomes: list[TimingFlags] = []
+    frames = [timing_flags(base, limits, protocol=protocol).frame(base).clear()]
     fragile: dict[str, Bool] = {}
     for name in (*limits.structure, *limits.values):
-        touched = np.zeros(len(base.axis), dtype=bool)
+        calls = np.flatnonzero(_within_reach(base, limits, name, uncertainty_ms))
+        ours, axis = limits.of(calls), base.axis.of(calls)
+        line = measure_timeline(axis, ours)
+        flags = timing_flags(line, ours, protocol=protocol)
+        touched = np.zeros(len(calls), dtype=bool)
         for sign in (-1, 1):
-            moved_limits = limits.moved(name, sign * uncertainty_ms)
-            line = remeasure_timeline(base, moved_limits, name)
-            moved = timing_flags(line, moved_limits, protocol=protocol)
-            outcomes.append(moved)
-            touched |= _changed(base, line, flags, moved)
+            moved_limits = ours.moved(name, sign * uncertainty_ms[calls])
+            moved_line = measure_timeline(axis, moved_limits)
+            moved = timing_flags(moved_line, moved_limits, protocol=protocol)
+            differ = flags.differ(moved)
+            frames.append(moved.frame(moved_line).filter(pl.Series(differ)))
+            touched |= differ | _changed(line, moved_line)
         if name in limits.structure:
-            fragile[name] = touched
-    return Moves(flags=tuple(outcomes), fragile=fragile)
+            fragile[name] = np.zeros(len(base.axis), dtype=bool)
+            fragile[name][calls[touched]] = True
+    return Moves(flags=pl.concat(frames), fragile=fragile)
 
 
 def _max_by_call(call: Int, value: Int, calls: int) -> tuple[Int, Bool]:

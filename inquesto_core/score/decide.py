@@ -16,8 +16,6 @@ from inquesto_core.score.accounting import SLOT, missing_slots, reason_list, wit
 from inquesto_core.score.tables import EVENT_PREFIX, decision_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from inquesto_core.protocol import EventType, Population, Protocol
 
 __all__ = ["decide"]
@@ -57,7 +55,7 @@ def decide(
     protocol: Protocol,
     population: Population,
     judge_free: bool,
-    moved_flags: Sequence[pl.DataFrame] | None = None,
+    moved_flags: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Return one row a call, and one for every expected call that is not there.
 
@@ -72,9 +70,9 @@ def decide(
     judge_free : bool
         There is no judge: ``state`` and ``passed`` are those of the judge-free quantities, and
         the judge's columns may be null.
-    moved_flags : sequence of polars.DataFrame, optional
-        Timing flags of the same calls under moves within the timing uncertainty; the same are
-        known, so that no state changes.
+    moved_flags : polars.DataFrame, optional
+        Timing flags of calls under moves within the timing uncertainty, one row a call and move
+        that changes them; the same are known, so that no state changes.
 
     Returns
     -------
@@ -111,7 +109,7 @@ def decide(
     table = _with_pass(table, failing, judge_free=judge_free)
     if moved_flags is not None:
         passed = _pass(failing, judge_free=judge_free)
-        table = _with_ends(table, [_pass_under(table, moved, passed) for moved in moved_flags])
+        table = _with_ends(table, moved_flags, passed)
     severities = [
         pl.col(EVENT_PREFIX + event.name).fill_null(value=False).cast(pl.Int64) * event.severity
         for event in protocol.events
@@ -238,21 +236,30 @@ def _with_pass(table: pl.DataFrame, failing: list[EventType], *, judge_free: boo
     )
 
 
-def _pass_under(table: pl.DataFrame, flags: pl.DataFrame, passed: pl.Expr) -> pl.Series:
-    """Return the pass of every row, were its timing flags these."""
-    needed = {"call_id", *passed.meta.root_names()} - (set(flags.columns) - {"call_id"})
-    moved = table.select(sorted(needed)).join(
-        flags, on="call_id", how="left", maintain_order="left"
-    )
-    return moved.select(passed).to_series()
-
-
-def _with_ends(table: pl.DataFrame, passes: list[pl.Series]) -> pl.DataFrame:
+def _with_ends(table: pl.DataFrame, moved_flags: pl.DataFrame, passed: pl.Expr) -> pl.DataFrame:
     """Add pass at the bad and at the good end of all moves, and whether they differ."""
-    named = [table["passed"].alias("0"), *(one.alias(str(k)) for k, one in enumerate(passes, 1))]
-    low, high = pl.all_horizontal(pl.all()), pl.any_horizontal(pl.all())
-    return table.hstack(
-        pl.DataFrame(named).select(passed_low=low, passed_high=high, borderline=high != low)
+    needed = {"call_id", *passed.meta.root_names()} - (set(moved_flags.columns) - {"call_id"})
+    moved = (
+        table.select(sorted(needed))
+        .join(moved_flags, on="call_id")
+        .group_by("call_id")
+        .agg(
+            low=passed.all(ignore_nulls=False),
+            high=passed.any(ignore_nulls=False),
+        )
+    )
+    low = pl.when(pl.col("moved")).then(pl.col("passed") & pl.col("low")).otherwise("passed")
+    high = pl.when(pl.col("moved")).then(pl.col("passed") | pl.col("high")).otherwise("passed")
+    return (
+        table.join(
+            moved.with_columns(moved=pl.lit(value=True)),
+            on="call_id",
+            how="left",
+            maintain_order="left",
+        )
+        .with_columns(passed_low=low, passed_high=high)
+        .with_columns(borderline=pl.col("passed_high") != pl.col("passed_low"))
+        .drop("moved", "low", "high")
     )
 
 

@@ -8,22 +8,23 @@ from inquesto_core.timeline.measure import (
     Timeline,
     call_axis,
     measure_timeline,
-    remeasure_timeline,
 )
+from inquesto_core.timeline.reach import COMPARED, calls_within_reach
 from inquesto_core.timeline.tables import diagnostic_tables, timeline_tables
 from inquesto_core.timeline.talk import measure_talk
 
 __all__ = [
+    "COMPARED",
     "STRUCTURE",
     "VALUES",
     "CallAxis",
     "Limits",
     "Timeline",
     "call_axis",
+    "calls_within_reach",
     "diagnostic_tables",
     "measure_talk",
     "measure_timeline",
     "protocol_limits",
-    "remeasure_timeline",
     "timeline_tables",
 ]

@@ -7,7 +7,7 @@ one numpy operation, and nothing ever reaches from one call into the next.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,6 +55,11 @@ class Spans:
             end=self.end[mask],
             voiced=self.voiced[mask],
         )
+
+    def of(self, place: Int) -> Spans:
+        """Return the intervals of some calls; `place` is each old call's new index, or -1."""
+        kept = self.where(place[self.call] >= 0)
+        return replace(kept, call=place[kept.call])
 
 
 def axis_span(last_ms: int, reach_ms: int) -> int:

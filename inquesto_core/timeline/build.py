@@ -36,8 +36,12 @@ class Floor:
         Those of kept utterances and of kept groups.
     groups, turns, utterances : Spans
         Kept agent groups, agent turns, kept caller utterances.
-    dropped : int64 array of shape (calls,)
-        Utterances and groups with less than ``min_voiced_ms`` of sound.
+    faint_groups, faint_utterances : Spans
+        Those with less than ``min_voiced_ms`` of sound, which are kept nowhere else.
+    caller_segments, agent_segments : Spans
+        All sound in the window.
+    all_caller_ipus, all_agent_ipus : Spans
+        Those of faint utterances and groups too.
     """
 
     window_from: Int
@@ -47,7 +51,20 @@ class Floor:
     groups: Spans
     turns: Spans
     utterances: Spans
-    dropped: Int
+    faint_groups: Spans
+    faint_utterances: Spans
+    caller_segments: Spans
+    agent_segments: Spans
+    all_caller_ipus: Spans
+    all_agent_ipus: Spans
+
+    @property
+    def dropped(self) -> Int:
+        """Return how many faint utterances and groups each call has."""
+        calls = len(self.window_from)
+        return np.bincount(self.faint_groups.call, minlength=calls).astype(np.int64) + np.bincount(
+            self.faint_utterances.call, minlength=calls
+        )
 
 
 def _pauses(spans: Spans) -> Int:
@@ -111,14 +128,10 @@ def build_floor(
     limits : Limits
         One value a call.
     """
-    caller_all = _ipus(clip(caller, window_from, window_to), limits)
-    agent_all = _ipus(clip(agent, window_from, window_to), limits)
+    caller, agent = clip(caller, window_from, window_to), clip(agent, window_from, window_to)
+    caller_all, agent_all = _ipus(caller, limits), _ipus(agent, limits)
     groups, faint_groups, agent_ipus = _agent_groups(agent_all, limits)
     utterances, faint_utterances, caller_ipus = _utterances(caller_all, groups, limits)
-    calls = len(window_from)
-    dropped = np.bincount(faint_groups.call, minlength=calls) + np.bincount(
-        faint_utterances.call, minlength=calls
-    )
     return Floor(
         window_from=window_from,
         window_to=window_to,
@@ -127,5 +140,10 @@ def build_floor(
         groups=groups,
         turns=_turns(groups, caller_ipus),
         utterances=utterances,
-        dropped=dropped.astype(np.int64),
+        faint_groups=faint_groups,
+        faint_utterances=faint_utterances,
+        caller_segments=caller,
+        agent_segments=agent,
+        all_caller_ipus=caller_all,
+        all_agent_ipus=agent_all,
     )

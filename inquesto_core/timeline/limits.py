@@ -86,6 +86,14 @@ class Limits:
         """Return the limits with one of them moved by a number of ms a call."""
         return replace(self, **{name: getattr(self, name) + by})
 
+    def of(self, calls: Int) -> Limits:
+        """Return the limits of some calls, by index."""
+        names = (field.name for field in fields(self))
+        values = ((name, getattr(self, name)) for name in names)
+        return replace(
+            self, **{name: value[calls] for name, value in values if not isinstance(value, bool)}
+        )
+
     def reach_ms(self) -> int:
         """Return the longest time that any limit bridges."""
         limits = (getattr(self, field.name) for field in fields(self))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,31 +20,7 @@ if TYPE_CHECKING:
 
     Int = NDArray[np.int64]
 
-__all__ = ["CallAxis", "Timeline", "call_axis", "measure_timeline", "remeasure_timeline"]
-
-#: What each part of a timeline is decided by; a limit in none of them is only compared with.
-_FLOOR_LIMITS = frozenset(
-    {
-        "ipu_gap_ms",
-        "agent_pause_join_ms",
-        "caller_pause_join_ms",
-        "min_voiced_ms",
-        "wholly_inside_slack_ms",
-    }
-)
-_TALK_OVER_LIMITS = frozenset(
-    {"simultaneous_start_ms", "simultaneous_overlap_ms", "short_turn_ms", "talk_over_ms"}
-)
-_REPLY_LIMITS = frozenset(
-    {
-        "simultaneous_start_ms",
-        "simultaneous_overlap_ms",
-        "backchannel_max_ms",
-        "overrun_ms",
-        "end_call_censors_ms",
-        "slow_turn_ms",
-    }
-)
+__all__ = ["CallAxis", "Timeline", "call_axis", "measure_timeline"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +52,21 @@ class CallAxis:
     def __len__(self) -> int:
         """Return the number of calls."""
         return len(self.base)
+
+    def of(self, calls: Int) -> CallAxis:
+        """Return the axis of some calls alone, by index in rising order; each keeps its place."""
+        place = np.full(len(self), -1, dtype=np.int64)
+        place[calls] = np.arange(len(calls))
+        return CallAxis(
+            call_ids=self.call_ids.gather(calls),
+            base=self.base[calls],
+            caller=self.caller.of(place),
+            agent=self.agent.of(place),
+            window_from=self.window_from[calls],
+            window_to=self.window_to[calls],
+            end_call=self.end_call,
+            tools=self.tools.of(calls, place),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,19 +155,3 @@ def measure_timeline(axis: CallAxis, limits: Limits) -> Timeline:
         talk_overs=find_talk_overs(floor, limits),
         replies=find_replies(floor, limits, end_call=axis.end_call),
     )
-
-
-def remeasure_timeline(base: Timeline, limits: Limits, moved: str) -> Timeline:
-    """Return what `measure_timeline` gives under `limits`, where only the limit `moved` is new.
-
-    What that limit does not decide is taken over from `base`.
-    """
-    if moved in _FLOOR_LIMITS:
-        return measure_timeline(base.axis, limits)
-    line = base
-    if moved in _TALK_OVER_LIMITS:
-        line = replace(line, talk_overs=find_talk_overs(base.floor, limits))
-    if moved in _REPLY_LIMITS:
-        replies = find_replies(base.floor, limits, end_call=base.axis.end_call)
-        line = replace(line, replies=replies)
-    return line

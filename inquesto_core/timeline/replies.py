@@ -29,6 +29,7 @@ __all__ = [
     "TalkOvers",
     "find_replies",
     "find_talk_overs",
+    "simultaneous_candidates",
 ]
 
 STATUSES = ("replied", "no_reply", "censored", "overlapped", "simultaneous")
@@ -105,15 +106,20 @@ def find_talk_overs(floor: Floor, limits: Limits) -> TalkOvers:
     )
 
 
-def _simultaneous(floor: Floor, limits: Limits) -> Bool:
+def simultaneous_candidates(floor: Floor, limits: Limits) -> tuple[Bool, Int]:
+    """Return which utterances begin together with an agent group, and the ms that both share."""
     said, groups = floor.utterances, floor.groups
     near = limits.simultaneous_start_ms[said.call]
     # Groups last at least min_voiced_ms and stand more than a join apart: one candidate at most.
     index = np.searchsorted(groups.start, said.start - near, side="right")
     start = np.append(groups.start, FAR)[index]
     end = np.append(groups.end, FAR)[index]
-    shared = np.minimum(end, said.end) - np.maximum(start, said.start)
-    return (start < said.start + near) & (shared < limits.simultaneous_overlap_ms[said.call])
+    return start < said.start + near, np.minimum(end, said.end) - np.maximum(start, said.start)
+
+
+def _simultaneous(floor: Floor, limits: Limits) -> Bool:
+    together, shared = simultaneous_candidates(floor, limits)
+    return together & (shared < limits.simultaneous_overlap_ms[floor.utterances.call])
 
 
 def find_replies(floor: Floor, limits: Limits, *, end_call: Int) -> Replies:

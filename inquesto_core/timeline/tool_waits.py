@@ -56,6 +56,17 @@ class ToolAxis:
     position: Int
     ended: Int
 
+    def of(self, calls: Int, place: Int) -> ToolAxis:
+        """Return those of some calls alone; `place` is each old call's new index, or -1."""
+        kept = place[self.call] >= 0
+        return ToolAxis(
+            running=self.running.of(place),
+            is_whole=self.is_whole[calls],
+            call=place[self.call[kept]],
+            position=self.position[kept],
+            ended=self.ended[kept],
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResults:

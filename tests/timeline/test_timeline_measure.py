@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import numpy as np
@@ -20,15 +19,15 @@ from inquesto_core.timeline import (
     call_axis,
     measure_timeline,
     protocol_limits,
-    remeasure_timeline,
     timeline_tables,
 )
 
 PROTOCOL = load_protocol("inquesto-0.1")
+DRAFT = load_protocol("inquesto-0.2-draft")
 UNCERTAINTY_MS = 50
 
 
-def measured(cases):
+def measured(cases, law=PROTOCOL):
     """Measure any number of (caller, agent, window, end_call_times) at once."""
     calls, segments, tools = [], [], []
     for number, (caller, agent, window, ends) in enumerate(cases):
@@ -43,13 +42,13 @@ def measured(cases):
             {"call_id": call_id, "position": k, "name": "end_call", "start_ms": at}
             for k, at in enumerate(ends)
         ]
-    limits = protocol_limits(PROTOCOL, len(cases))
+    limits = protocol_limits(law, len(cases))
     axis = call_axis(
         make_table("calls", calls),
         make_table("segments", segments),
         make_table("tool_calls", tools),
         end_tools=("end_call",),
-        reach_ms=limits.reach_ms() + UNCERTAINTY_MS,
+        reach_ms=limits.reach_ms() + 4 * UNCERTAINTY_MS,
     )
     return axis, limits, measure_timeline(axis, limits)
 
@@ -114,32 +113,25 @@ def test_fragile_limits_are_those_of_the_loop(cases):
         )
 
 
-def parts(line):
-    talk_overs, replies = line.talk_overs, line.replies
-    return [
-        *(getattr(line.floor.utterances, name) for name in ("start", "end")),
-        *(getattr(line.floor.turns, name) for name in ("start", "end")),
-        *(getattr(talk_overs, name) for name in ("turn", "value_ms", "short", "counted")),
-        *(getattr(replies, name) for name in ("status", "clock", "value_ms")),
-    ]
-
-
-@pytest.mark.parametrize("by", [-UNCERTAINTY_MS, UNCERTAINTY_MS])
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-@given(cases=st.lists(timelines(), min_size=1, max_size=6))
-def test_a_moved_limit_decides_no_part_that_is_taken_over(cases, by):
-    axis, limits, line = measured(cases)
-    for name in (each.name for each in dataclasses.fields(limits)):
-        if isinstance(getattr(limits, name), bool):
-            continue
-        other = limits.moved(name, np.full(len(cases), by, dtype=np.int64))
-        again = remeasure_timeline(line, other, name)
-        for one, two in zip(
-            parts(again),
-            parts(measure_timeline(axis, other)),
-            strict=True,
-        ):
-            assert np.array_equal(one, two), name
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    cases=st.lists(timelines(), min_size=1, max_size=8),
+    law=st.sampled_from([PROTOCOL, DRAFT]),
+    by=st.integers(0, 200),
+)
+def test_no_call_out_of_reach_of_a_limit_is_changed_by_its_move(cases, law, by):
+    axis, limits, line = measured(cases, law)
+    uncertainty = np.full(len(cases), by, dtype=np.int64)
+    moves = moved_outcomes(limits, line, uncertainty, protocol=law)
+    base = timing_flags(line, limits, protocol=law)
+    found = []
+    for name in (*limits.structure, *limits.values):
+        for sign in (-1, 1):
+            other = limits.moved(name, sign * uncertainty)
+            moved_line = measure_timeline(axis, other)
+            flags = timing_flags(moved_line, other, protocol=law)
+            found.append(flags.frame(line).filter(pl.Series(base.differ(flags))))
+    assert moves.flags.sort(pl.all()).equals(pl.concat(found).sort(pl.all()))
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
