@@ -17,6 +17,7 @@ from inquesto_core.events.judged import (
     asked_where,
     judged_questions,
 )
+from inquesto_core.score.slots import call_slots, slots_taken_twice, with_cell, with_trial
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,18 +26,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DUPLICATE_CALL_ID",
-    "SLOT",
     "UNREADABLE_BUNDLE",
     "agent_faults",
     "call_standing",
     "exclusions",
-    "missing_slots",
     "reason_list",
-    "with_trial",
+    "slots_in_order",
 ]
-
-#: What makes a call the one that the population expects, within one agent's run.
-SLOT = ("scenario_id", "condition", "group", "trial")
 
 #: Why a call is out of n of which only the name is known: no call.json that can be used.
 UNREADABLE_BUNDLE = "unreadable_bundle"
@@ -66,13 +62,6 @@ def _when(condition: pl.Expr, reason: str) -> pl.Expr:
     return pl.when(condition.fill_null(value=False)).then(pl.lit(reason))
 
 
-def with_trial(calls: pl.DataFrame, *, population: Population) -> pl.DataFrame:
-    """Return `calls` with trial 0 where none is named and the design has only that one."""
-    if population.design.trials > 1:
-        return calls
-    return calls.with_columns(pl.col("trial").fill_null(0))
-
-
 def _is_name_only() -> pl.Expr:
     """Return whether nothing is known of a call but its name."""
     named = ("scenario_id", "condition", "group")
@@ -92,22 +81,10 @@ def _is_granted(protocol: Protocol) -> pl.Expr:
     return reason.is_in(granted) | (reason.is_in(unusable) & _is_name_only())
 
 
-def exclusions(calls: pl.DataFrame, *, protocol: Protocol, population: Population) -> pl.DataFrame:
-    """Return why each call is out of n, and whether it asked to be without a right to it.
-
-    Returns
-    -------
-    polars.DataFrame
-        ``call_id``; ``exclusion``, a list, empty = it is in n: the bundle's own reason or why it
-        could not be read; ``lost_session``; ``unknown_scenario``, ``unknown_condition``,
-        ``unknown_group``, ``unknown_trial`` for what the population does not name;
-        ``duplicate_slot`` for every one of several calls of one agent that are otherwise in order
-        and fill the same slot. A call taken out with a reason may thus be recorded again.
-        ``unproven_exclusion``: ``exclusion_unknown`` where the bundle's reason is not among the
-        protocol's ``excluded_reasons``. Such a call is neither scored, for it may be a benchmark
-        fault, nor taken out, for then any failed call could be: it stays open, and shows in the
-        bounds until its reason is one that the protocol has.
-    """
+def _reasons_of_its_own(
+    calls: pl.DataFrame, *, protocol: Protocol, population: Population
+) -> pl.DataFrame:
+    """Return `calls` with ``own``, ``unproven_exclusion`` and ``in_order``."""
     calls = with_trial(calls, population=population)
     names = {
         "scenario": [scenario.id for scenario in population.scenarios],
@@ -131,14 +108,63 @@ def exclusions(calls: pl.DataFrame, *, protocol: Protocol, population: Populatio
         _when(pl.col("trial").is_null(), "unknown_trial"),
     )
     unproven = _when(~granted, _EXCLUSION_UNKNOWN)
-    table = calls.with_columns(own=own, unproven_exclusion=unproven).with_columns(
+    return calls.with_columns(own=own, unproven_exclusion=unproven).with_columns(
         in_order=(pl.col("own").list.len() == 0) & pl.col("unproven_exclusion").is_null()
     )
-    several = pl.col("in_order").sum().over("agent_fingerprint", *SLOT) > 1
-    twice = pl.col("in_order") & several
+
+
+def slots_in_order(
+    calls: pl.DataFrame, *, protocol: Protocol, population: Population
+) -> pl.DataFrame:
+    """Return `call_slots` of the calls that may not share their slot with another."""
+    told = _reasons_of_its_own(calls, protocol=protocol, population=population)
+    return call_slots(told.filter("in_order"), population=population)
+
+
+def exclusions(
+    calls: pl.DataFrame,
+    *,
+    protocol: Protocol,
+    population: Population,
+    twice: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """Return why each call is out of n, and whether it asked to be without a right to it.
+
+    Parameters
+    ----------
+    twice : polars.DataFrame, optional
+        `slots_taken_twice` of an archive that `calls` are a part of; default: that of `calls`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``call_id``; ``exclusion``, a list, empty = it is in n: the bundle's own reason or why it
+        could not be read; ``lost_session``; ``unknown_scenario``, ``unknown_condition``,
+        ``unknown_group``, ``unknown_trial`` for what the population does not name;
+        ``duplicate_slot`` for every one of several calls of one agent that are otherwise in order
+        and fill the same slot. A call taken out with a reason may thus be recorded again.
+        ``unproven_exclusion``: ``exclusion_unknown`` where the bundle's reason is not among the
+        protocol's ``excluded_reasons``. Such a call is neither scored, for it may be a benchmark
+        fault, nor taken out, for then any failed call could be: it stays open, and shows in the
+        bounds until its reason is one that the protocol has.
+    """
+    told = _reasons_of_its_own(calls, protocol=protocol, population=population)
+    if twice is None:
+        twice = slots_taken_twice(call_slots(told.filter("in_order"), population=population))
+    keys = twice.columns
+    table = with_cell(told, population=population).join(
+        twice.with_columns(is_taken=pl.lit(value=True)),
+        on=keys,
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    is_taken = pl.col("in_order") & pl.col("is_taken").fill_null(value=False)
     duplicate = pl.lit(["duplicate_slot"])
     return table.select(
-        "call_id", "unproven_exclusion", exclusion=pl.when(twice).then(duplicate).otherwise("own")
+        "call_id",
+        "unproven_exclusion",
+        exclusion=pl.when(is_taken).then(duplicate).otherwise("own"),
     )
 
 
@@ -266,33 +292,3 @@ def _open_verdicts(protocol: Protocol) -> Iterable[pl.Expr]:
         is_asked = asked_where(asked)
         yield _when(is_asked & ~given, f"verdict_missing:{question}")
         yield _when(is_asked & given & answer.is_null(), f"verdict_undetermined:{question}")
-
-
-def missing_slots(calls: pl.DataFrame, *, population: Population) -> pl.DataFrame:
-    """Return the expected slots that no call fills, not even an excluded one.
-
-    Returns
-    -------
-    polars.DataFrame
-        `SLOT` and ``agent_fingerprint``: every agent of `calls` is expected to have every slot.
-        A call of which only the name is known tells of no further agent. Where no call tells of
-        one, there is one set of slots of an unknown agent.
-    """
-    slots = pl.DataFrame(
-        [
-            (slot.scenario_id, slot.condition, slot.group, slot.trial)
-            for slot in population.expected_slots()
-        ],
-        schema={**dict.fromkeys(SLOT, pl.String), "trial": pl.Int64},
-        orient="row",
-    )
-    nobody = pl.col("agent_fingerprint").is_null() & _is_name_only()
-    agents = calls.filter(~nobody).select("agent_fingerprint").unique().sort("agent_fingerprint")
-    if agents.is_empty():
-        agents = pl.DataFrame(
-            {"agent_fingerprint": [None]}, schema={"agent_fingerprint": pl.String}
-        )
-    expected = agents.join(slots, how="cross")
-    held = with_trial(calls, population=population)
-    keys = ["agent_fingerprint", *SLOT]
-    return expected.join(held, on=keys, how="anti", nulls_equal=True).sort(keys)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from inquesto_core.events.trace import is_impostor, scenario_table
-from inquesto_core.score.accounting import SLOT, missing_slots, reason_list, with_trial
-from inquesto_core.score.tables import EVENT_PREFIX, decision_schema
+from inquesto_core.score.accounting import reason_list
+from inquesto_core.score.slots import missing_slots, with_trial
+from inquesto_core.score.tables import EVENT_PREFIX, SLOT, decision_schema
 
 if TYPE_CHECKING:
     from inquesto_core.protocol import EventType, Population, Protocol
 
-__all__ = ["decide"]
+__all__ = ["decide", "missing_calls"]
 
 #: Columns of the decision table that `decide` fills, besides those of the events.
 DECIDED = (
@@ -57,7 +58,7 @@ def decide(
     judge_free: bool,
     moved_flags: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Return one row a call, and one for every expected call that is not there.
+    """Return one row a call.
 
     Parameters
     ----------
@@ -78,12 +79,11 @@ def decide(
     -------
     polars.DataFrame
         The columns `DECIDED` and one an event type, in the order of the decision table, and `ENDS`
-        where moves are given; sorted by ``call_id``, missing calls last. Every row is in exactly
-        one state, in this order:
+        where moves are given; sorted by ``call_id``. Every row is in exactly one state, in this
+        order:
 
         ``excluded`` (out of n), ``agent_fault`` (failed, whatever is undetermined),
-        ``not_evaluated`` (a quantity that could decide is undetermined, or the call is missing),
-        ``scored``.
+        ``not_evaluated`` (a quantity that could decide is undetermined), ``scored``.
     """
     names = tuple(event.name for event in protocol.events)
     table = with_trial(calls, population=population).select(
@@ -121,11 +121,7 @@ def decide(
         for name, dtype in decision_schema(names).items()
         if name in wanted or name.startswith(EVENT_PREFIX)
     }
-    present = table.select(columns.keys()).cast(columns)  # type: ignore[arg-type]
-    missing = _missing_calls(calls, population)
-    return pl.concat([present, missing], how="diagonal").sort(
-        "call_id", "agent_fingerprint", *SLOT, nulls_last=True
-    )
+    return table.select(columns.keys()).sort("call_id")
 
 
 def _any(columns: list[str]) -> pl.Expr:
@@ -263,13 +259,28 @@ def _with_ends(table: pl.DataFrame, moved_flags: pl.DataFrame, passed: pl.Expr) 
     )
 
 
-def _missing_calls(calls: pl.DataFrame, population: Population) -> pl.DataFrame:
-    """Return a row for every expected call that is not there: open, and nothing known of it."""
+def missing_calls(
+    slots: pl.DataFrame, *, protocol: Protocol, population: Population
+) -> pl.DataFrame:
+    """Return a row for every expected call that is not there: open, and nothing known of it.
+
+    Parameters
+    ----------
+    slots : `call_slots` of all calls
+
+    Returns
+    -------
+    polars.DataFrame
+        Rows of the decision table, sorted by agent and slot.
+    """
     identity = scenario_table(population).select("scenario_id", "identity")
-    slots = missing_slots(calls, population=population)
-    return slots.join(identity, on="scenario_id", how="left", maintain_order="left").with_columns(
+    slots = missing_slots(slots, population=population)
+    rows = slots.join(identity, on="scenario_id", how="left", maintain_order="left").with_columns(
         state=pl.lit("not_evaluated"),
-        reasons=pl.lit(["call_missing"]),
+        reasons=pl.lit(["call_missing"], dtype=pl.List(pl.String)),
         worst_severity=pl.lit(0, dtype=pl.Int64),
         known_fail=pl.lit(value=False),
+        fragile_limits=pl.lit([], dtype=pl.List(pl.String)),
     )
+    schema = decision_schema(tuple(event.name for event in protocol.events))
+    return pl.concat([pl.DataFrame(schema=schema), rows], how="diagonal")

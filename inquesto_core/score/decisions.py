@@ -19,19 +19,26 @@ __all__ = ["decision_table"]
 
 
 def decision_table(
-    detection: Detection, *, protocol: Protocol, population: Population, judge_free: bool
+    detection: Detection,
+    *,
+    protocol: Protocol,
+    population: Population,
+    judge_free: bool,
+    twice: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Return the decision table of all calls, those that the population expects and lacks included.
+    """Return the decision table of all calls, one row a call, sorted by ``call_id``.
 
     Parameters
     ----------
     judge_free : bool
         State and pass are those of the judge-free quantities.
+    twice : polars.DataFrame, optional
+        `slots_taken_twice` of the archive that the calls are a part of.
     """
     tables = detection.tables
     calls = tables["calls"]
     standing = call_standing(
-        exclusions(calls, protocol=protocol, population=population),
+        exclusions(calls, protocol=protocol, population=population, twice=twice),
         agent_faults(
             calls,
             tables["tool_calls"],

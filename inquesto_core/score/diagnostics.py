@@ -7,24 +7,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from inquesto_core.score.tables import EVENT_PREFIX
-from inquesto_core.score.views import complete_calls
+from inquesto_core.score.tallies import counts_of, histogram, percentiles, tally
+from inquesto_core.score.views import is_complete
 from inquesto_core.timeline.barge_ins import KINDS, OUTCOMES
 from inquesto_core.timeline.tool_waits import RESULT_OUTCOMES, SPOKE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from numpy.typing import NDArray
+    from collections.abc import Mapping
 
     from inquesto_core.protocol.definition import Protocol
 
-__all__ = ["nearest_rank", "timing_diagnostics"]
+__all__ = [
+    "diagnostic_columns",
+    "diagnostic_lengths",
+    "diagnostic_tallies",
+    "heard_evidence",
+    "timing_diagnostics",
+]
 
-PERCENTILES = (50, 90, 95, 99)
 SHARE_DECIMALS = 3
 #: Who ends a call, in the words of call.json.
 ENDED_BY = ("agent", "caller", "system", "unknown")
@@ -47,44 +50,151 @@ _SUMS = {
 }
 
 
-def nearest_rank(values: NDArray[np.int64], percentiles: Iterable[int]) -> list[int | None]:
-    """Return each percentile by nearest rank: the ceil(p·n/100)-th smallest of the n values.
+_TALK = ("caller_voiced_ms", "agent_voiced_ms", "overlap_ms")
+_SIDES = ("caller", "agent")
+_OF_SOUND = ("replies", "talk_overs", "barge_ins", "silences", "tool_results")
+
+
+def diagnostic_columns(protocol: Protocol) -> dict[str, pl.Expr]:
+    """Return what is summed over calls: counts of the timeline, sound, long waits unflagged."""
+    limit_ms = _slow_turn_ms(protocol)
+    quiet = is_complete() & pl.col(EVENT_PREFIX + "slow_turn").eq_missing(other=False)
+    counted = {name: pl.when(is_complete()).then(name) for name in (*_SUMS.values(), *_TALK)}
+    return {
+        **counted,
+        "quiet_unanswered": quiet & (pl.col("longest_unanswered_ms") > limit_ms),
+        "quiet_dead_air": quiet & (pl.col("longest_dead_air_ms") > limit_ms),
+    }
+
+
+def _slow_turn_ms(protocol: Protocol) -> int:
+    return int(protocol.event("slow_turn").parameters["latency_ms"])
+
+
+def heard_evidence(
+    complete: pl.DataFrame, evidence: Mapping[str, pl.DataFrame]
+) -> dict[str, pl.DataFrame]:
+    """Return the evidence with only what counts: that of the calls in n, and of evaluated sound.
 
     Parameters
     ----------
-    values : int64 array
-        In any order.
-    percentiles : int
-        ``1 <= p <= 100``.
-
-    Returns
-    -------
-    list of int or None
-        Members of `values`; None where there is none.
-
-    Examples
-    --------
-    >>> nearest_rank(np.array([15, 20, 35, 40, 50]), (30, 40, 50, 100))
-    [20, 20, 35, 50]
+    complete : decision table of the calls in n
+    evidence : mapping of str to polars.DataFrame
+        As `summarise` takes it. Rows of other calls are left out, and those of the sound of a call
+        whose timing is not evaluated.
     """
-    ordered = np.sort(values)
-    if ordered.size == 0:
-        return [None for _ in percentiles]
-    return [int(ordered[-(-p * ordered.size // 100) - 1]) for p in percentiles]
+    ours, calls = complete.select("call_id"), evidence["calls"]
+    untimed = calls.filter(pl.col("timing_reasons").list.len() > 0).select("call_id")
+    timed = ours.join(untimed, on="call_id", how="anti")
+    return {
+        "calls": calls,
+        **{name: evidence[name].join(timed, on="call_id", how="semi") for name in _OF_SOUND},
+        **{
+            name: evidence[name].join(ours, on="call_id", how="semi")
+            for name in ("events", "word_errors")
+            if name in evidence
+        },
+    }
+
+
+def diagnostic_lengths(heard: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return the histograms of waits, in whole milliseconds.
+
+    Parameters
+    ----------
+    heard : `heard_evidence`
+    """
+    replied = heard["replies"].filter(pl.col("status") == "replied")
+    tool = pl.col("tool_in_wait")
+    quiet = _quiet(heard["silences"])
+    short = heard["talk_overs"].filter("short", ~pl.col("simultaneous"))
+    found = {
+        "latency": replied["latency_ms"],
+        "latency/with_tool": replied.filter(tool)["latency_ms"],
+        "latency/without_tool": replied.filter(~tool)["latency_ms"],
+        "first_sound": heard["tool_results"]["first_sound_ms"],
+        "yield": heard["barge_ins"].filter(pl.col("kind") == "attempt")["yield_ms"],
+        "talk_over/short": short["value_ms"],
+        **{
+            f"silence/{name}": quiet.filter(pl.col("outcome") == name)["value_ms"]
+            for name in ("agent_spoke", "caller_spoke")
+        },
+    }
+    return pl.concat([histogram(what, values) for what, values in found.items()])
+
+
+def diagnostic_tallies(heard: Mapping[str, pl.DataFrame]) -> list[pl.DataFrame]:
+    """Return how often each kind of talk-over, barge-in, silence and tool result was found.
+
+    Parameters
+    ----------
+    heard : `heard_evidence`
+    """
+    replies, overs, barge_ins, silences, results = (heard[name] for name in _OF_SOUND)
+    untold = replies.filter(pl.col("status") == "replied", pl.col("tool_in_wait").is_null())
+    ended = _quiet(silences).join(
+        heard["calls"].select("call_id", "ended_by"), on="call_id", how="left"
+    )
+    by = (
+        pl.when(pl.col("outcome") == "agent_hung_up")
+        .then(pl.lit("agent"))
+        .when(pl.col("outcome") == "call_ended")
+        .then(pl.col("ended_by").fill_null("unknown"))
+    )
+    kind = pl.format("{}/{}", "kind", pl.col("outcome").fill_null("untold"))
+    return [
+        tally("latency/unknown", untold["status"]),
+        tally("tool_result", results["outcome"]),
+        *_talk_over_tallies(overs),
+        tally("barge_in", barge_ins.select(kind).to_series()),
+        tally("silence/ended_by", ended.select(by.alias("by")).to_series()),
+        tally("silence/with_tool", silences.filter("tool_inside")["outcome"]),
+        tally("occurrence", heard["events"]["type"]),
+        *_word_tallies(heard.get("word_errors")),
+    ]
+
+
+def _quiet(silences: pl.DataFrame) -> pl.DataFrame:
+    """Return the silences in which no tool call ran; those in which one did are the agent's."""
+    return silences.filter(~pl.col("tool_inside").fill_null(value=False))
+
+
+def _talk_over_tallies(overs: pl.DataFrame) -> list[pl.DataFrame]:
+    """Return the talk-overs by kind: those that count, and the simultaneous starts."""
+    return [
+        tally("talk_over/counted", overs.filter("counted")["kind"]),
+        tally("talk_over/simultaneous", overs.filter("simultaneous")["kind"]),
+    ]
+
+
+def _word_tallies(counted: pl.DataFrame | None) -> list[pl.DataFrame]:
+    """Return how far our own transcripts differ from the platform's, in words."""
+    if counted is None or counted.is_empty():
+        return []
+    calls = counted.select("call_id", "normaliser").unique()
+    sums = [
+        pl.DataFrame(
+            {
+                "what": [f"words/{side}"] * len(_WORD_COUNTS),
+                "name": list(_WORD_COUNTS),
+                "n": [int(rows[name].sum()) for name in _WORD_COUNTS],
+            }
+        )
+        for side in _SIDES
+        for rows in (counted.filter(pl.col("speaker") == side),)
+    ]
+    return [tally("words/normaliser", calls["normaliser"]), *sums]
 
 
 def timing_diagnostics(
-    decisions: pl.DataFrame, evidence: Mapping[str, pl.DataFrame], *, protocol: Protocol
+    cells: pl.DataFrame, tallies: pl.DataFrame, lengths: pl.DataFrame, *, protocol: Protocol
 ) -> dict[str, Any]:
     """Return the record's ``diagnostics``: counts and percentiles over the complete calls.
 
     Parameters
     ----------
-    decisions : decision table
-    evidence : mapping of str to polars.DataFrame
-        Tables calls, replies, talk_overs, barge_ins, silences, tool_results, events, and
-        word_errors where calls were heard. Rows of other calls than the complete ones are left
-        out, and those of the sound of a call whose timing is not evaluated.
+    cells, tallies, lengths : polars.DataFrame
+        Those of a summary.
 
     Returns
     -------
@@ -94,148 +204,101 @@ def timing_diagnostics(
         event found, also those that the tallies do not count. ``transcripts`` is None where no
         call has both the platform's transcript and our own.
     """
-    complete = complete_calls(decisions)
-    ours = complete.select("call_id")
-    calls = evidence["calls"]
-    untimed = calls.filter(pl.col("timing_reasons").list.len() > 0).select("call_id")
-    timed = ours.join(untimed, on="call_id", how="anti")
-    heard = {
-        name: evidence[name].join(timed, on="call_id", how="semi")
-        for name in ("replies", "talk_overs", "barge_ins", "silences", "tool_results")
-    }
-    replied = heard["replies"].filter(pl.col("status") == "replied")
     return {
-        "calls": complete.height,
-        **{name: int(complete[column].sum()) for name, column in _SUMS.items()},
-        "latency_ms": _percentiles(replied["latency_ms"]),
-        "latency_by_tool": _latency_by_tool(replied),
-        "after_tool_result": _after_tool_result(heard["tool_results"]),
-        "long_without_slow_turn": _long_without_slow_turn(complete, protocol),
-        "talk_over": _talk_over(heard["talk_overs"], protocol),
-        "barge_in": _barge_in(heard["barge_ins"]),
-        "silence": _silence(heard["silences"], calls, protocol),
-        "talk": _talk(complete),
-        "transcripts": _transcripts(evidence.get("word_errors"), ours),
-        "occurrences": _tally(evidence["events"].join(ours, on="call_id", how="semi")["type"]),
+        "calls": int(cells["n"].sum()),
+        **{name: int(cells[column].sum()) for name, column in _SUMS.items()},
+        "latency_ms": percentiles(lengths, "latency"),
+        "latency_by_tool": {
+            "with_tool": percentiles(lengths, "latency/with_tool"),
+            "without_tool": percentiles(lengths, "latency/without_tool"),
+            "unknown_n": sum(counts_of(tallies, "latency/unknown").values()),
+        },
+        "after_tool_result": _after_tool_result(tallies, lengths),
+        "long_without_slow_turn": {
+            "above_ms": _slow_turn_ms(protocol),
+            "unanswered": int(cells["quiet_unanswered"].sum()),
+            "dead_air": int(cells["quiet_dead_air"].sum()),
+        },
+        "talk_over": _talk_over(tallies, lengths, protocol),
+        "barge_in": _barge_in(tallies, lengths),
+        "silence": _silence(tallies, lengths, protocol),
+        "talk": _talk(cells),
+        "transcripts": _transcripts(tallies),
+        "occurrences": _ranked(counts_of(tallies, "occurrence")),
     }
 
 
-def _percentiles(values: pl.Series) -> dict[str, int | None]:
-    """Return how many values there are, and their percentiles."""
-    known = values.drop_nulls().to_numpy()
-    ranks = zip(PERCENTILES, nearest_rank(known, PERCENTILES), strict=True)
-    return {"n": int(known.size), **{f"p{p}": value for p, value in ranks}}
-
-
-def _counts(values: pl.Series, names: tuple[str, ...]) -> dict[str, int]:
-    found = dict(values.drop_nulls().value_counts().rows())
-    return {name: found.get(name, 0) for name in names}
-
-
-def _latency_by_tool(replied: pl.DataFrame) -> dict[str, Any]:
-    tool = pl.col("tool_in_wait")
+def _after_tool_result(tallies: pl.DataFrame, lengths: pl.DataFrame) -> dict[str, Any]:
+    found = counts_of(tallies, "tool_result")
+    others = [name for name in RESULT_OUTCOMES if name != RESULT_OUTCOMES[SPOKE]]
     return {
-        "with_tool": _percentiles(replied.filter(tool)["latency_ms"]),
-        "without_tool": _percentiles(replied.filter(~tool)["latency_ms"]),
-        "unknown_n": replied.filter(tool.is_null()).height,
+        "first_sound_ms": percentiles(lengths, "first_sound"),
+        **{name: found.get(name, 0) for name in others},
     }
 
 
-def _after_tool_result(results: pl.DataFrame) -> dict[str, Any]:
-    others = tuple(name for name in RESULT_OUTCOMES if name != RESULT_OUTCOMES[SPOKE])
-    return {
-        "first_sound_ms": _percentiles(results["first_sound_ms"]),
-        **_counts(results["outcome"], others),
-    }
-
-
-def _barge_in(barge_ins: pl.DataFrame) -> dict[str, Any]:
+def _barge_in(tallies: pl.DataFrame, lengths: pl.DataFrame) -> dict[str, Any]:
     """Return yield or keep by what the caller did, and how long real attempts took to be heard."""
-    told = tuple(name for name in OUTCOMES if name is not None)
-    of_kind = {kind: barge_ins.filter(pl.col("kind") == kind) for kind in KINDS}
+    found = counts_of(tallies, "barge_in")
+    told = [name for name in OUTCOMES if name is not None]
     return {
-        "n": barge_ins.height,
-        **{kind: _counts(rows["outcome"], told) for kind, rows in of_kind.items()},
-        "untold": barge_ins["outcome"].null_count(),
-        "yield_ms": _percentiles(of_kind["attempt"]["yield_ms"]),
+        "n": sum(found.values()),
+        **{kind: {name: found.get(f"{kind}/{name}", 0) for name in told} for kind in KINDS},
+        "untold": sum(found.get(f"{kind}/untold", 0) for kind in KINDS),
+        "yield_ms": percentiles(lengths, "yield"),
     }
 
 
-def _silence(silences: pl.DataFrame, calls: pl.DataFrame, protocol: Protocol) -> dict[str, Any]:
+def _silence(tallies: pl.DataFrame, lengths: pl.DataFrame, protocol: Protocol) -> dict[str, Any]:
     """Return how long silences end; those in which a tool call ran are the agent's, and apart."""
-    working = pl.col("tool_inside").fill_null(value=False)
-    quiet = silences.filter(~working)
-    ended = quiet.join(calls.select("call_id", "ended_by"), on="call_id", how="left").select(
-        pl.when(pl.col("outcome") == "agent_hung_up")
-        .then(pl.lit("agent"))
-        .when(pl.col("outcome") == "call_ended")
-        .then(pl.col("ended_by").fill_null("unknown"))
-        .alias("by")
-    )
-    spoke = {
-        name: quiet.filter(pl.col("outcome") == name)["value_ms"]
-        for name in ("agent_spoke", "caller_spoke")
-    }
+    ended = counts_of(tallies, "silence/ended_by")
     return {
-        "above_ms": int(protocol.event("slow_turn").parameters["latency_ms"]),
-        "reprompt_ms": _percentiles(spoke["agent_spoke"]),
-        "caller_spoke_ms": _percentiles(spoke["caller_spoke"]),
-        "ended_by": _counts(ended["by"], ENDED_BY),
-        "with_tool": silences.filter(working).height,
+        "above_ms": _slow_turn_ms(protocol),
+        "reprompt_ms": percentiles(lengths, "silence/agent_spoke"),
+        "caller_spoke_ms": percentiles(lengths, "silence/caller_spoke"),
+        "ended_by": {name: ended.get(name, 0) for name in ENDED_BY},
+        "with_tool": sum(counts_of(tallies, "silence/with_tool").values()),
     }
 
 
-def _talk(complete: pl.DataFrame) -> dict[str, Any]:
+def _talk(cells: pl.DataFrame) -> dict[str, Any]:
     """Return the sound of both sides, and the agent's share of what either said."""
-    caller, agent = (int(complete[f"{side}_voiced_ms"].sum()) for side in ("caller", "agent"))
+    caller, agent, overlap = (int(cells[name].sum()) for name in _TALK)
     both = caller + agent
     return {
         "caller_ms": caller,
         "agent_ms": agent,
-        "overlap_ms": int(complete["overlap_ms"].sum()),
+        "overlap_ms": overlap,
         "agent_share": round(agent / both, SHARE_DECIMALS) if both else None,
     }
 
 
-def _transcripts(errors: pl.DataFrame | None, ours: pl.DataFrame) -> dict[str, Any] | None:
-    """Return how far our own transcripts differ from the platform's, in words."""
-    counted = None if errors is None else errors.join(ours, on="call_id", how="semi")
-    if counted is None or counted.is_empty():
+def _transcripts(tallies: pl.DataFrame) -> dict[str, Any] | None:
+    calls = counts_of(tallies, "words/normaliser")
+    if not calls:
         return None
+    sides = {side: counts_of(tallies, f"words/{side}") for side in _SIDES}
     return {
-        "normaliser": str(counted["normaliser"].max()),
-        "calls": counted["call_id"].n_unique(),
-        **{
-            side: {name: int(rows[name].sum()) for name in _WORD_COUNTS}
-            for side in ("caller", "agent")
-            for rows in (counted.filter(pl.col("speaker") == side),)
-        },
+        "normaliser": max(calls),
+        "calls": sum(calls.values()),
+        **{side: {name: found[name] for name in _WORD_COUNTS} for side, found in sides.items()},
     }
 
 
-def _long_without_slow_turn(complete: pl.DataFrame, protocol: Protocol) -> dict[str, Any]:
-    limit_ms = int(protocol.event("slow_turn").parameters["latency_ms"])
-    quiet = complete.filter(pl.col(EVENT_PREFIX + "slow_turn").eq_missing(other=False))
-    return {
-        "above_ms": limit_ms,
-        "unanswered": quiet.filter(pl.col("longest_unanswered_ms") > limit_ms).height,
-        "dead_air": quiet.filter(pl.col("longest_dead_air_ms") > limit_ms).height,
-    }
-
-
-def _talk_over(overs: pl.DataFrame, protocol: Protocol) -> dict[str, Any]:
+def _talk_over(tallies: pl.DataFrame, lengths: pl.DataFrame, protocol: Protocol) -> dict[str, Any]:
     """Return the counted talk-overs by kind, and the short ones, counted or not."""
-    counted = overs.filter(pl.col("counted"))
-    reaches = pl.col("value_ms") >= protocol.event("talk_over").parameters["overlap_ms"]
+    counted = counts_of(tallies, "talk_over/counted")
+    reach_ms = int(protocol.event("talk_over").parameters["overlap_ms"])
+    is_short = pl.col("what") == "talk_over/short"
+    short = lengths.filter(is_short, pl.col("value_ms") >= reach_ms)
     return {
-        "counted": counted.height,
-        "over_speech": counted.filter(pl.col("kind") == "over_speech").height,
-        "cut_in": counted.filter(pl.col("kind") == "cut_in").height,
-        "short": overs.filter("short", reaches, ~pl.col("simultaneous")).height,
-        "simultaneous_starts": overs.filter(pl.col("simultaneous")).height,
+        "counted": sum(counted.values()),
+        "over_speech": counted.get("over_speech", 0),
+        "cut_in": counted.get("cut_in", 0),
+        "short": int(short["n"].sum()),
+        "simultaneous_starts": sum(counts_of(tallies, "talk_over/simultaneous").values()),
     }
 
 
-def _tally(names: pl.Series) -> dict[str, int]:
-    counts = names.drop_nulls().value_counts().rows()
-    return dict(sorted(counts, key=lambda row: (-row[1], row[0])))
+def _ranked(counts: dict[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda row: (-row[1], row[0])))

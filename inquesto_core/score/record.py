@@ -14,25 +14,32 @@ import polars as pl
 
 from inquesto_core import __version__
 from inquesto_core.canonical import digest_json
-from inquesto_core.score.bounds import excluded_as_failures, score_bounds, timing_uncertainty
+from inquesto_core.score.bounds import (
+    STATES,
+    excluded_as_failures,
+    score_bounds,
+    timing_uncertainty,
+)
 from inquesto_core.score.citation import JudgeUse, Standing, TranscriberUse, citation_line
 from inquesto_core.score.diagnostics import timing_diagnostics
 from inquesto_core.score.sensitivity import (
     aggregation_ablation,
     audio_only,
-    judge_free_decisions,
     judge_free_variant,
     severity_sensitivity,
 )
 from inquesto_core.score.signature import format_signature, signature_parts
-from inquesto_core.score.tables import EVENT_PREFIX
-from inquesto_core.score.views import complete_calls, diagnostic_views, pass_rate
+from inquesto_core.score.slots import expected_count, is_whole_design
+from inquesto_core.score.tables import EVENT_PREFIX, SLOT
+from inquesto_core.score.tallies import counts_of
+from inquesto_core.score.views import diagnostic_views, pass_rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from inquesto_core.protocol.definition import Protocol
     from inquesto_core.protocol.population import Population
+    from inquesto_core.score.summary import Summary
 
 __all__ = ["CONFIG_FIELDS", "AgentIdentity", "JudgeUse", "TranscriberUse", "build_record"]
 
@@ -50,13 +57,6 @@ CONFIG_FIELDS = (
 SHORT_CHARACTERS = 80
 HASH_CHARACTERS = 16
 
-_SLOT = {
-    "scenario_id": pl.String,
-    "condition": pl.String,
-    "group": pl.String,
-    "trial": pl.Int64,
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentIdentity:
@@ -69,8 +69,7 @@ class AgentIdentity:
 
 
 def build_record(
-    decisions: pl.DataFrame,
-    evidence: Mapping[str, pl.DataFrame],
+    summary: Summary,
     *,
     protocol: Protocol,
     population: Population,
@@ -83,16 +82,12 @@ def build_record(
     provenance: Mapping[str, Any],
     evaluated_at: str | None,
 ) -> dict[str, Any]:
-    """Return the record of one agent's calls; the order of the rows never matters.
-
-    Without a judge (``judge.kind`` is ``none``) every field is that of the judge-free variant.
+    """Return the record of one agent's calls; the order of their rows never matters.
 
     Parameters
     ----------
-    decisions : decision table of one agent
-    evidence : mapping of str to polars.DataFrame
-        The agent's evidence tables calls, replies, talk_overs, barge_ins, silences,
-        tool_results, events, and word_errors where calls were heard.
+    summary : Summary
+        All calls of one agent; without a judge (``judge.kind`` is ``none``) a judge-free one.
     default_population_digest : str
         Digest of the population that the plain citation line is reserved for. A name is no proof:
         a population is the default one by its content.
@@ -108,22 +103,20 @@ def build_record(
         ``YYYY-MM-DD``.
     """
     heard_by = transcriber or TranscriberUse(kind="none")
-    table, events = decisions, evidence["events"]
-    if judge.kind == "none":
-        table = judge_free_decisions(decisions, events, protocol=protocol)
+    cells, tallies = summary.cells, summary.tallies
     is_default = population.digest == default_population_digest
-    rate = pass_rate(table)
+    rate = pass_rate(cells)
     interval = rate.published_interval(protocol.z)
-    views = diagnostic_views(table, protocol=protocol, population=population)
-    bounds = score_bounds(table)
+    views = diagnostic_views(cells, protocol=protocol, population=population)
+    bounds = score_bounds(cells)
     standing = Standing(
         population=None if is_default else population.name,
-        total=table.height,
+        total=int(cells["total"].sum()),
         in_n=rate.n,
-        excluded=table.filter(pl.col("state") == "excluded").height,
+        excluded=int(cells["excluded"].sum()),
         bounds=None if bounds is None else (bounds["low"], bounds["high"]),
         timing_reported=timing_reported,
-        is_partial=_is_partial(table, population),
+        is_partial=not is_whole_design(summary.slots, population=population),
     )
     parts = signature_parts(
         protocol=protocol,
@@ -144,11 +137,11 @@ def build_record(
         "n": rate.n,
         "passed": rate.k,
         "views": views,
-        **_failures(table, protocol),
-        "audio_only": audio_only(table, protocol=protocol),
+        **_failures(cells, protocol),
+        "audio_only": audio_only(cells),
         "aggregation_ablation": aggregation_ablation(views),
-        "severity_sensitivity": severity_sensitivity(table, protocol=protocol),
-        "design": _design(table),
+        "severity_sensitivity": severity_sensitivity(cells, protocol=protocol),
+        "design": _design(tallies),
         "definition": _definition(protocol, population),
         "evaluated_at": evaluated_at,
         "runtime": agent.runtime,
@@ -161,22 +154,19 @@ def build_record(
             "default": is_default,
         },
         "citation": citation,
-        "judge_free": judge_free_variant(decisions, events, protocol=protocol),
-        "accounting": _accounting(table, protocol, population, call_key),
+        "judge_free": judge_free_variant(summary.judge_free, protocol=protocol),
+        "accounting": _accounting(summary, protocol, population, call_key),
         "bounds": bounds,
-        "timing_uncertainty": timing_uncertainty(table, protocol=protocol),
-        "diagnostics": timing_diagnostics(table, evidence, protocol=protocol),
+        "timing_uncertainty": timing_uncertainty(cells, tallies, protocol=protocol),
+        "diagnostics": timing_diagnostics(cells, tallies, summary.lengths, protocol=protocol),
         "provenance": dict(provenance),
         "signature": {"text": format_signature(parts)},
     }
 
 
-def _failures(decisions: pl.DataFrame, protocol: Protocol) -> dict[str, dict[str, int]]:
+def _failures(cells: pl.DataFrame, protocol: Protocol) -> dict[str, dict[str, int]]:
     """Return the tallies over the complete calls: one event a type and call."""
-    complete = complete_calls(decisions)
-    counts = {
-        event.name: int(complete[EVENT_PREFIX + event.name].sum()) for event in protocol.events
-    }
+    counts = {event.name: int(cells[EVENT_PREFIX + event.name].sum()) for event in protocol.events}
     severities = {f"S{severity.level}": 0 for severity in protocol.severities}
     for event in protocol.events:
         severities[f"S{event.severity}"] += counts[event.name]
@@ -187,10 +177,9 @@ def _failures(decisions: pl.DataFrame, protocol: Protocol) -> dict[str, dict[str
     return {"failures_by_severity": severities, "failures_by_type": dict(found)}
 
 
-def _design(decisions: pl.DataFrame) -> dict[str, Any]:
+def _design(tallies: pl.DataFrame) -> dict[str, Any]:
     """Return what the archive holds a call of, whatever became of it."""
-    held = decisions.filter(pl.col("call_id").is_not_null())
-    names = {key: sorted(held[key].drop_nulls().unique().to_list()) for key in _SLOT}
+    names = {key: sorted(counts_of(tallies, f"design/{key}")) for key in SLOT}
     return {
         "scenarios": len(names["scenario_id"]),
         "conditions": names["condition"],
@@ -239,57 +228,34 @@ def _digest(value: Any) -> str:
     return "sha256:" + digest_json(value)[:HASH_CHARACTERS]
 
 
-def _is_partial(decisions: pl.DataFrame, population: Population) -> bool:
-    """Return whether a slot has no call at all, or n holds a slot twice or one not expected."""
-    slots = [
-        (slot.scenario_id, slot.condition, slot.group, slot.trial)
-        for slot in population.expected_slots()
-    ]
-    expected = pl.DataFrame(slots, schema=_SLOT, orient="row")
-    held = decisions.filter(pl.col("call_id").is_not_null())
-    complete = complete_calls(decisions).select(_SLOT.keys())
-    missing = expected.join(held, on=list(_SLOT), how="anti")
-    strange = complete.join(expected, on=list(_SLOT), how="anti")
-    twice = bool(complete.is_duplicated().any())
-    return not missing.is_empty() or not strange.is_empty() or twice
-
-
 def _accounting(
-    decisions: pl.DataFrame, protocol: Protocol, population: Population, call_key: bytes
+    summary: Summary, protocol: Protocol, population: Population, call_key: bytes
 ) -> dict[str, Any]:
-    by_state = dict(decisions["state"].value_counts().rows())
-    counts = {
-        state: by_state.get(state, 0)
-        for state in ("scored", "agent_fault", "excluded", "not_evaluated")
+    cells = summary.cells
+    counts = {state: int(cells[state].sum()) for state in STATES}
+    reasons = {
+        state: dict(sorted(counts_of(summary.tallies, f"reasons/{state}").items()))
+        for state in ("excluded", "not_evaluated")
     }
     return {
-        "expected": len(population.expected_slots()),
-        "total": decisions.height,
+        "expected": expected_count(population),
+        "total": int(cells["total"].sum()),
         "in_n": counts["scored"] + counts["agent_fault"],
         "scored": counts["scored"],
         "agent_fault": counts["agent_fault"],
         "excluded_n": counts["excluded"],
-        "excluded": _reasons(decisions, "excluded"),
+        "excluded": reasons["excluded"],
         "not_evaluated_n": counts["not_evaluated"],
-        "not_evaluated": _reasons(decisions, "not_evaluated"),
-        "excluded_as_failures": excluded_as_failures(decisions, protocol=protocol),
-        "calls": _noted_calls(decisions, call_key),
+        "not_evaluated": reasons["not_evaluated"],
+        "excluded_as_failures": excluded_as_failures(cells, protocol=protocol),
+        "calls": _noted_calls(summary.noted, call_key),
     }
 
 
-def _reasons(decisions: pl.DataFrame, state: str) -> dict[str, int]:
-    """Return how many calls of a state have each reason; a call may have several."""
-    of_state = decisions.filter(pl.col("state") == state)
-    reasons = of_state["reasons"].explode(empty_as_null=False).drop_nulls()
-    return dict(sorted(reasons.value_counts().rows()))
-
-
-def _noted_calls(decisions: pl.DataFrame, call_key: bytes) -> list[dict[str, Any]]:
+def _noted_calls(noted: pl.DataFrame, call_key: bytes) -> list[dict[str, Any]]:
     """Return the calls that are not plainly scored, sorted; one never recorded has its slot."""
-    noted = decisions.filter((pl.col("state") != "scored") | (pl.col("reasons").list.len() > 0))
-    rows = noted.select("call_id", "state", "reasons", *_SLOT).iter_rows()  # a hash is not a column
     out = []
-    for call_id, state, reasons, *slot in rows:
+    for call_id, state, reasons, *slot in noted.iter_rows():  # a hash is not a column
         row: dict[str, Any] = {
             "call": None if call_id is None else _call_hash(call_id, call_key),
             "state": state,

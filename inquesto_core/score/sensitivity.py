@@ -13,19 +13,21 @@ import polars as pl
 
 from inquesto_core.score.rate import PERCENT_DECIMALS, Rate, published_rate
 from inquesto_core.score.tables import EVENT_PREFIX
-from inquesto_core.score.views import complete_calls, pass_rate
+from inquesto_core.score.views import is_complete, pass_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from inquesto_core.protocol.definition import EventType, Protocol
 
 __all__ = [
     "aggregation_ablation",
     "audio_only",
+    "judge_free_columns",
     "judge_free_decisions",
     "judge_free_variant",
     "passes_at",
+    "sensitivity_columns",
     "severity_sensitivity",
 ]
 
@@ -46,7 +48,7 @@ def _columns(protocol: Protocol, fail_at: int, *, without: str | None = None) ->
     ]
 
 
-def _any(columns: list[str]) -> pl.Expr:
+def _any(columns: Sequence[str | pl.Expr]) -> pl.Expr:
     return pl.any_horizontal(columns) if columns else pl.lit(value=False)
 
 
@@ -69,7 +71,21 @@ def passes_at(protocol: Protocol, fail_at: int, *, without: str | None = None) -
     return (pl.col("state") == "scored") & pl.col("goal") & ~fired
 
 
-def severity_sensitivity(decisions: pl.DataFrame, *, protocol: Protocol) -> dict[str, Any]:
+def sensitivity_columns(protocol: Protocol) -> dict[str, pl.Expr]:
+    """Return what is summed over calls: who is known and passes at each threshold, and by sound."""
+    columns = {}
+    for fail_at in protocol.sensitivity_fail_at:
+        names = _columns(protocol, fail_at)
+        unknown = _any([pl.col(name).is_null() for name in names])
+        known = is_complete() & ~((pl.col("state") == "scored") & unknown)
+        columns[f"known_at_{fail_at}"] = known
+        columns[f"passed_at_{fail_at}"] = known & passes_at(protocol, fail_at)
+    rescued = passes_at(protocol, protocol.fail_at, without=_AUDIO) & ~pl.col("passed")
+    only = is_complete() & rescued
+    return {**columns, "only_audio": only, "only_audio_no_reply": only & (pl.col("n_no_reply") > 0)}
+
+
+def severity_sensitivity(cells: pl.DataFrame, *, protocol: Protocol) -> dict[str, Any]:
     """Return the score at every threshold that the protocol names, with ``k`` and ``n``.
 
     A complete call may have an unknown S1 or S2 event. Where such an event counts, the call is
@@ -77,48 +93,38 @@ def severity_sensitivity(decisions: pl.DataFrame, *, protocol: Protocol) -> dict
     already: membership of n never depends on the outcome.
     """
     meanings = {severity.level: severity.meaning for severity in protocol.severities}
-    complete = complete_calls(decisions)
     out: dict[str, Any] = {}
     for fail_at in protocol.sensitivity_fail_at:
-        columns = _columns(protocol, fail_at)
-        unknown = pl.any_horizontal(pl.col(name).is_null() for name in columns) if columns else None
-        open_ = (pl.col("state") == "scored") & (
-            pl.lit(value=False) if unknown is None else unknown
-        )
-        known = complete.filter(~open_)
-        passed = known.select(passes_at(protocol, fail_at).alias("passed"))["passed"]
-        rate = Rate(k=int(passed.sum()), n=known.height)
-        fields = published_rate(rate, protocol.z)
+        known, passed = (int(cells[f"{name}_at_{fail_at}"].sum()) for name in ("known", "passed"))
+        fields = published_rate(Rate(k=passed, n=known), protocol.z)
         out[f"S{fail_at}"] = {
             "threshold": fail_at,
             "meaning": meanings[fail_at],
             "score": fields["score"],
             "lo": fields["lo"],
             "hi": fields["hi"],
-            "k": rate.k,
-            "n": rate.n,
-            "undetermined_n": complete.height - known.height,
+            "k": passed,
+            "n": known,
+            "undetermined_n": pass_rate(cells).n - known,
         }
     return out
 
 
-def audio_only(decisions: pl.DataFrame, *, protocol: Protocol) -> dict[str, Any]:
+def audio_only(cells: pl.DataFrame) -> dict[str, Any]:
     """Return how many failed calls a transcript would have passed, and the score it would give.
 
     A call failed only on audio if its goal was met and every event at or above ``fail_at`` comes
     from audio alone. ``with_no_reply`` are those of them with an utterance left unanswered, which
     a transcript may show. ``fraction`` is None where no call failed.
     """
-    rescued = passes_at(protocol, protocol.fail_at, without=_AUDIO) & ~pl.col("passed")
-    only = complete_calls(decisions).filter(rescued)
-    rate = pass_rate(decisions)
+    rate, only = pass_rate(cells), int(cells["only_audio"].sum())
     failed = rate.n - rate.k
     return {
         "failed": failed,
-        "failed_only_on_audio_events": only.height,
-        "fraction": round(only.height / failed, FRACTION_DECIMALS) if failed else None,
-        "score_if_transcript_only": Rate(k=rate.k + only.height, n=rate.n).published,
-        "with_no_reply": only.filter(pl.col("n_no_reply") > 0).height,
+        "failed_only_on_audio_events": only,
+        "fraction": round(only / failed, FRACTION_DECIMALS) if failed else None,
+        "score_if_transcript_only": Rate(k=rate.k + only, n=rate.n).published,
+        "with_no_reply": int(cells["only_audio_no_reply"].sum()),
     }
 
 
@@ -152,16 +158,27 @@ def _geometric_mean(scores: list[float]) -> float:
     return float(_ARITHMETIC.power(product, _ARITHMETIC.divide(Decimal(1), Decimal(len(scores)))))
 
 
-def judge_free_variant(
-    decisions: pl.DataFrame, events: pl.DataFrame, *, protocol: Protocol
-) -> dict[str, Any]:
+def judge_free_columns() -> dict[str, pl.Expr]:
+    """Return what is summed over calls without their judge."""
+    return {
+        "n": is_complete(),
+        "passed": is_complete() & pl.col("passed"),
+        "vacuous": is_complete() & pl.col("judge_free_vacuous"),
+    }
+
+
+def judge_free_variant(cells: pl.DataFrame, *, protocol: Protocol) -> dict[str, Any]:
     """Return the score without the judge (paper, section 4.4) and how many goals ask for nothing.
 
     ``vacuous_n`` counts the complete calls whose judge-free goal is true whatever happens.
+
+    Parameters
+    ----------
+    cells : polars.DataFrame
+        The judge-free ones of a summary.
     """
-    table = judge_free_decisions(decisions, events, protocol=protocol)
-    vacuous = complete_calls(table)["judge_free_vacuous"]
-    return {**published_rate(pass_rate(table), protocol.z), "vacuous_n": int(vacuous.sum())}
+    rate = published_rate(pass_rate(cells), protocol.z)
+    return {**rate, "vacuous_n": int(cells["vacuous"].sum())}
 
 
 def judge_free_decisions(

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["DECISIONS", "EVENT_PREFIX", "decision_schema"]
+__all__ = ["DECISIONS", "EVENT_PREFIX", "SLOT", "decision_schema"]
+
+#: What makes a call the one that the population expects, within one agent's run.
+SLOT = ("scenario_id", "condition", "group", "trial")
 
 #: ``event_slow_turn`` is the column of the event type ``slow_turn``.
 EVENT_PREFIX = "event_"

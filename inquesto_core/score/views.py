@@ -1,7 +1,7 @@
 """The diagnostic views: the same pass rate over the slices that the protocol names.
 
-Views explain the score and are never combined into it. One group-by makes a small table of cells;
-every slice is a sum over cells. Gaps and differences have the published rounding (differences of
+Views explain the score and are never combined into it. Every slice is a sum over the cells of a
+summary. Gaps and differences have the published rounding (differences of
 one-decimal scores); the exact ones stand beside them under ``exact``.
 """
 
@@ -19,21 +19,42 @@ if TYPE_CHECKING:
     from inquesto_core.protocol.definition import Protocol, Slice, View
     from inquesto_core.protocol.population import Population
 
-__all__ = ["COMPLETE", "complete_calls", "diagnostic_views", "pass_rate", "published_difference"]
+__all__ = [
+    "CELL",
+    "COMPLETE",
+    "diagnostic_views",
+    "is_complete",
+    "pass_rate",
+    "published_difference",
+    "view_columns",
+]
 
 #: The states that are in n.
 COMPLETE = ("scored", "agent_fault")
 
-
-def complete_calls(decisions: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows that are in n: scored, or failed by the agent's own fault."""
-    return decisions.filter(pl.col("state").is_in(COMPLETE))
+#: What a cell of a summary is: every view is a sum over some of them.
+CELL = ("condition", "group", "is_identity")
 
 
-def pass_rate(decisions: pl.DataFrame) -> Rate:
+def is_complete() -> pl.Expr:
+    """Return whether a call is in n: scored, or failed by the agent's own fault."""
+    return pl.col("state").is_in(COMPLETE)
+
+
+def view_columns(protocol: Protocol) -> dict[str, pl.Expr]:
+    """Return what is summed over calls: ``n``, ``passed``, and the complete calls of each event."""
+    names = (EVENT_PREFIX + event.name for event in protocol.events)
+    return {
+        "total": pl.lit(1),
+        "n": is_complete(),
+        "passed": is_complete() & pl.col("passed"),
+        **{name: is_complete() & pl.col(name) for name in names},
+    }
+
+
+def pass_rate(cells: pl.DataFrame) -> Rate:
     """Return the score as counts: the passed ones of the complete calls."""
-    passed = complete_calls(decisions)["passed"]
-    return Rate(k=int(passed.sum()), n=passed.len())
+    return Rate(k=int(cells["passed"].sum()), n=int(cells["n"].sum()))
 
 
 def published_difference(left: float | None, right: float | None) -> float | None:
@@ -48,32 +69,22 @@ def _exact_difference(left: Rate, right: Rate) -> float | None:
 
 
 def diagnostic_views(
-    decisions: pl.DataFrame, *, protocol: Protocol, population: Population
+    cells: pl.DataFrame, *, protocol: Protocol, population: Population
 ) -> dict[str, Any]:
     """Return the record's ``views``, in the protocol's order.
+
+    Parameters
+    ----------
+    cells : polars.DataFrame
+        Those of a summary.
 
     An empty slice has score, bounds and difference None, and n = 0. Every group of the population
     or of a complete call stands in ``by_group``; the worst one is the lowest one-decimal score,
     the first name of the alphabet among equals, and never an empty group. ``non_identity`` is the
     same table without the identity calls, which are not spread evenly over the groups.
     """
-    cells = _Cells(table=_cell_table(decisions, protocol), population=population, z=protocol.z)
-    return {view.name: cells.view(view) for view in protocol.views}
-
-
-def _cell_table(decisions: pl.DataFrame, protocol: Protocol) -> pl.DataFrame:
-    """Return one row a cell (condition, group, identity or not): n, passed, events counted."""
-    counted = sorted({name for view in protocol.views for name in view.counted})
-    identity = pl.col("identity").is_not_null().alias("is_identity")
-    return (
-        complete_calls(decisions)
-        .group_by("condition", "group", identity)
-        .agg(
-            pl.len().cast(pl.Int64).alias("n"),
-            pl.col("passed").sum().cast(pl.Int64),
-            *(pl.col(EVENT_PREFIX + name).sum().cast(pl.Int64).alias(name) for name in counted),
-        )
-    )
+    slices = _Cells(table=cells, population=population, z=protocol.z)
+    return {view.name: slices.view(view) for view in protocol.views}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,18 +111,19 @@ class _Cells:
             table = self.groups(cells)
             table["non_identity"] = self.groups(cells.filter(~pl.col("is_identity")))
             return table
-        rate = _rate(cells)
+        rate = pass_rate(cells)
         fields, exact = published_rate(rate, self.z), exact_rate(rate, self.z)
         if view.compared_with is not None:
-            other = _rate(self.within(view.compared_with))
+            other = pass_rate(self.within(view.compared_with))
             fields["gap_vs_clean"] = published_difference(other.published, rate.published)
             exact["gap_vs_clean"] = _exact_difference(other, rate)
-        fields |= {name + "s": int(cells[name].sum()) for name in view.counted}
+        fields |= {name + "s": int(cells[EVENT_PREFIX + name].sum()) for name in view.counted}
         return {**fields, "exact": exact}
 
     def groups(self, cells: pl.DataFrame) -> dict[str, Any]:
-        names = {*self.population.groups, *cells["group"].drop_nulls()}
-        rates = {name: _rate(cells.filter(pl.col("group") == name)) for name in sorted(names)}
+        told = cells.filter(pl.col("n") > 0)["group"].drop_nulls()
+        names = {*self.population.groups, *told}
+        rates = {name: pass_rate(cells.filter(pl.col("group") == name)) for name in sorted(names)}
         reference = rates[self.population.reference_group]
         by_group = {name: self.group(rate, reference) for name, rate in rates.items()}
         scores = {
@@ -131,7 +143,3 @@ class _Cells:
                 "delta_vs_reference": _exact_difference(rate, reference),
             },
         }
-
-
-def _rate(cells: pl.DataFrame) -> Rate:
-    return Rate(k=int(cells["passed"].sum()), n=int(cells["n"].sum()))

@@ -23,8 +23,9 @@ from inquesto_core.evidence.tables import make_table
 from inquesto_core.protocol import Population, Protocol, Scenario, load_population
 from inquesto_core.protocol.population import Tools
 from inquesto_core.score.accounting import agent_faults, call_standing, exclusions
-from inquesto_core.score.decide import decide
+from inquesto_core.score.decide import decide, missing_calls
 from inquesto_core.score.goal import goal_table
+from inquesto_core.score.slots import call_slots
 
 NO_TIMING_EVENTS = MappingProxyType(
     dict.fromkeys(("slow_turn", "slow_median", "talk_over", "repeated_talk_over"), False)
@@ -302,6 +303,8 @@ def decide_all(
         judge_free=judge_free,
         **of,
     )
+    missing = missing_calls(call_slots(calls, population=population), **of)
+    decisions = pl.concat([decisions, missing.select(decisions.columns)])
     return Decided(
         facts=facts, flags=flags, predicates=predicates, events=events, decisions=decisions
     )

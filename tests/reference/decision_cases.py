@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from inquesto_core.evidence.tables import TABLES, empty_table
+from inquesto_core.protocol import load_population
+from inquesto_core.score import Summary, summarise
 from inquesto_core.score.tables import EVENT_PREFIX, decision_schema
 
 if TYPE_CHECKING:
@@ -57,6 +59,24 @@ def decisions(protocol: Protocol, rows: list[dict[str, Any]]) -> pl.DataFrame:
     """Return rows as a decision table."""
     names = tuple(event.name for event in protocol.events)
     return pl.DataFrame(rows, schema=decision_schema(names), orient="row")
+
+
+def summary(
+    protocol: Protocol,
+    rows: list[dict[str, Any]] | pl.DataFrame,
+    *,
+    population: Population | None = None,
+    judge_free: bool = False,
+    **tables: pl.DataFrame,
+) -> Summary:
+    """Return what a record tells of rows, with evidence that is empty but for `tables`."""
+    return summarise(
+        rows if isinstance(rows, pl.DataFrame) else decisions(protocol, rows),
+        {**no_evidence(), **tables},
+        protocol=protocol,
+        population=population or load_population(protocol.default_population, protocol),
+        judge_free=judge_free,
+    )
 
 
 def complete_run(protocol: Protocol, population: Population) -> list[dict[str, Any]]:

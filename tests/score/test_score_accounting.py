@@ -7,7 +7,8 @@ import pytest
 from decide_loop import GOOD, NO_TIMING_EVENTS, Case, decide_all, good, small_population, tables
 
 from inquesto_core.protocol import load_protocol
-from inquesto_core.score.accounting import exclusions, missing_slots
+from inquesto_core.score.accounting import exclusions
+from inquesto_core.score.slots import call_slots, missing_slots
 
 PROTOCOL = load_protocol("inquesto-0.1")
 POPULATION = small_population()
@@ -296,9 +297,13 @@ def test_a_slot_with_an_excluded_call_is_not_missing():
     assert table.filter(slot & (pl.col("group") == "near")).height == 1
 
 
+def missing_of(calls):
+    return missing_slots(call_slots(calls, population=POPULATION), population=POPULATION)
+
+
 def test_every_agent_is_expected_to_have_every_slot():
     found = tables([PLAIN, replace(PLAIN, call_id="c2", fingerprint=None, group="far")])["calls"]
-    missing = missing_slots(found, population=POPULATION)
+    missing = missing_of(found)
     expected = len(POPULATION.expected_slots())
     by_agent = dict(missing.group_by("agent_fingerprint").len().rows())
     assert by_agent == {"f": expected - 1, None: expected - 1}
@@ -319,7 +324,7 @@ def test_a_call_of_which_only_the_name_is_known_is_no_further_agent():
 def test_where_no_call_tells_of_an_agent_one_unknown_agent_is_expected():
     unread = replace(PLAIN, fingerprint=None, exclusion_reason="unreadable_bundle", **NAME_ONLY)
     for cases in ([], [unread]):
-        missing = missing_slots(tables(cases)["calls"], population=POPULATION)
+        missing = missing_of(tables(cases)["calls"])
         assert missing["agent_fingerprint"].null_count() == len(POPULATION.expected_slots())
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from decision_cases import decision, decisions
+from decision_cases import decision, summary
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +15,12 @@ OPEN = {"state": "not_evaluated", "goal": None}
 
 
 def table(*rows):
-    return decisions(PROTOCOL, list(rows))
+    return summary(PROTOCOL, list(rows)).cells
+
+
+def uncertainty(*rows):
+    told = summary(PROTOCOL, list(rows))
+    return timing_uncertainty(told.cells, told.tallies, protocol=PROTOCOL)
 
 
 def test_without_an_open_call_there_are_no_bounds():
@@ -84,7 +89,7 @@ def test_the_score_stands_at_both_ends_of_the_timing_uncertainty():
         decision(PROTOCOL, "wrong_info", fragile_limits=["slow_turn.latency_ms"]),
         decision(PROTOCOL, **OPEN, borderline=True, fragile_limits=["ipu_gap_ms"]),
     ]
-    mine = timing_uncertainty(table(*rows), protocol=PROTOCOL)
+    mine = uncertainty(*rows)
     assert mine == {
         "ms": dict(PROTOCOL.timing_uncertainty_ms),
         "borderline_n": 2,
@@ -98,7 +103,5 @@ def test_the_score_stands_at_both_ends_of_the_timing_uncertainty():
 
 @pytest.mark.parametrize("rows", [[], [{"state": "excluded"}]], ids=["no call", "none complete"])
 def test_nothing_complete_has_no_score_at_either_end(rows):
-    mine = timing_uncertainty(
-        table(*(decision(PROTOCOL, **row) for row in rows)), protocol=PROTOCOL
-    )
+    mine = uncertainty(*(decision(PROTOCOL, **row) for row in rows))
     assert (mine["score_low"], mine["score_high"], mine["fragile"]) == (None, None, {})

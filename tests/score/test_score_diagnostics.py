@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from decision_cases import decision, decisions, no_evidence
+from decision_cases import decision, summary
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inquesto_core.evidence.tables import make_table
 from inquesto_core.protocol import load_protocol
-from inquesto_core.score.diagnostics import nearest_rank, timing_diagnostics
+from inquesto_core.score.diagnostics import timing_diagnostics
+from inquesto_core.score.tallies import nearest_rank
 
 PROTOCOL = load_protocol("inquesto-0.1")
 
@@ -19,6 +20,8 @@ def test_nearest_rank_is_numpys_inverted_cdf(values, percentile):
     array = np.array(values, dtype=np.int64)
     expected = sorted(values)[-(-percentile * len(values) // 100) - 1]
     assert nearest_rank(array, [percentile]) == [expected]
+    distinct, counts = np.unique(array, return_counts=True)
+    assert nearest_rank(distinct[::-1], [percentile], counts=counts[::-1]) == [expected]
     if percentile in (25, 50, 75, 100):  # exact as floats
         assert np.percentile(array, percentile, method="inverted_cdf") == expected
 
@@ -28,8 +31,9 @@ def test_no_value_has_no_percentile():
 
 
 def diagnostics(rows, **tables):
-    evidence = {**no_evidence(), **{name: make_table(name, list(tables[name])) for name in tables}}
-    return timing_diagnostics(decisions(PROTOCOL, rows), evidence, protocol=PROTOCOL)
+    evidence = {name: make_table(name, list(tables[name])) for name in tables}
+    told = summary(PROTOCOL, rows, **evidence)
+    return timing_diagnostics(told.cells, told.tallies, told.lengths, protocol=PROTOCOL)
 
 
 def test_only_replies_of_complete_calls_have_a_latency():

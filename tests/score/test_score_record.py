@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from decision_cases import complete_run, decision, decisions, fuzz_run, no_evidence
+from decision_cases import complete_run, decision, fuzz_run, summary
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,8 +46,14 @@ def record_of(table, *, evidence=None, agent=None, **given_options):
         "evaluated_at": None,
         **given_options,
     }
-    table = decisions(PROTOCOL, table) if isinstance(table, list) else table
-    return build_record(table, {**no_evidence(), **(evidence or {})}, **options)
+    told = summary(
+        options["protocol"],
+        table,
+        population=options["population"],
+        judge_free=options["judge"].kind == "none",
+        **(evidence or {}),
+    )
+    return build_record(told, **options)
 
 
 def differences(expected, found, path=""):

@@ -4,7 +4,14 @@ import math
 
 import polars as pl
 import pytest
-from decision_cases import decision, decisions, fuzz_run, no_evidence, published_records
+from decision_cases import (
+    decision,
+    decisions,
+    fuzz_run,
+    no_evidence,
+    published_records,
+    summary,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,20 +33,20 @@ NAMES = [event.name for event in PROTOCOL.events]
 
 
 def sensitivity(rows):
-    return severity_sensitivity(decisions(PROTOCOL, rows), protocol=PROTOCOL)
+    return severity_sensitivity(summary(PROTOCOL, rows).cells, protocol=PROTOCOL)
 
 
 def rescued(rows):
-    return audio_only(decisions(PROTOCOL, rows), protocol=PROTOCOL)
+    return audio_only(summary(PROTOCOL, rows).cells)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 9, 35])
 def test_thresholds_and_audio_only_are_those_of_the_reference(shared, seed):
     table, record = fuzz_run(shared, seed, PROTOCOL)
-    for name, row in severity_sensitivity(table, protocol=PROTOCOL).items():
+    for name, row in sensitivity(table).items():
         expected = record["severity_sensitivity"][name]
         assert {key: row[key] for key in expected} == expected
-    mine = audio_only(table, protocol=PROTOCOL)
+    mine = rescued(table)
     assert {key: mine[key] for key in record["audio_only"]} == record["audio_only"]
 
 
@@ -173,7 +180,7 @@ def test_a_stricter_threshold_never_gives_a_higher_score(drawn):
     rows = [decision(PROTOCOL, *sorted(events), goal=goal) for goal, events in drawn]
     passed = [row["k"] for row in sensitivity(rows).values()]
     assert passed == sorted(passed)
-    assert passed[1] == pass_rate(decisions(PROTOCOL, rows)).k
+    assert passed[1] == pass_rate(summary(PROTOCOL, rows).cells).k
     assert rescued(rows)["score_if_transcript_only"] >= sensitivity(rows)["S3"]["score"]
 
 
@@ -252,7 +259,7 @@ def test_the_judge_free_variant_counts_goals_that_ask_for_nothing():
         decision(PROTOCOL, passed_judge_free=False, judge_free_vacuous=False),
         decision(PROTOCOL, passed_judge_free=None, judge_free_vacuous=True),
     ]
-    mine = judge_free_variant(decisions(PROTOCOL, rows), no_evidence()["events"], protocol=PROTOCOL)
+    mine = judge_free_variant(summary(PROTOCOL, rows).judge_free, protocol=PROTOCOL)
     assert (mine["passed"], mine["n"], mine["vacuous_n"], mine["score"]) == (1, 2, 1, 50.0)
 
 

@@ -4,9 +4,9 @@ import pytest
 from decision_cases import (
     complete_run,
     decision,
-    decisions,
     fuzz_run,
     published_records,
+    summary,
 )
 
 from inquesto_core.protocol import load_population, load_protocol
@@ -18,7 +18,8 @@ POPULATION = load_population("billing-0.1", PROTOCOL)
 
 
 def views_of(rows):
-    return diagnostic_views(decisions(PROTOCOL, rows), protocol=PROTOCOL, population=POPULATION)
+    cells = summary(PROTOCOL, rows).cells
+    return diagnostic_views(cells, protocol=PROTOCOL, population=POPULATION)
 
 
 def without_ours(view):
@@ -34,7 +35,7 @@ def without_ours(view):
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 12, 35, 43, 44, 45])
 def test_the_views_are_those_of_the_reference(shared, seed):
     table, record = fuzz_run(shared, seed, PROTOCOL)
-    mine = diagnostic_views(table, protocol=PROTOCOL, population=POPULATION)
+    mine = views_of(table)
     assert without_ours(mine) == record["views"]
     assert list(mine["robustness"])[:6] == list(record["views"]["robustness"])
 
@@ -140,5 +141,5 @@ def test_false_accepts_and_rejects_are_counted_in_the_identity_slice_only():
 def test_only_complete_calls_are_in_n():
     rows = [decision(PROTOCOL, state=state) for state in ("excluded", "not_evaluated")]
     rows += [decision(PROTOCOL, state="agent_fault"), decision(PROTOCOL)]
-    assert pass_rate(decisions(PROTOCOL, rows)) == Rate(k=1, n=2)
+    assert pass_rate(summary(PROTOCOL, rows).cells) == Rate(k=1, n=2)
     assert views_of(rows)["behavior"]["n"] == 2
