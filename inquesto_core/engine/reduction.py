@@ -262,14 +262,15 @@ def reduce_part(
     """
     law, people = reading.protocol, reading.population
     judge_free = reading.judge.kind == "none"
-    detection = detect(dict(tables), protocol=law, population=people)
+    detection = detect(_numbered(tables), protocol=law, population=people)
     decisions = decision_table(
         detection, protocol=law, population=people, judge_free=judge_free, twice=twice
     )
     agents = _agents(tables["calls"])
+    derived = {name: _named(detection.tables[name]) for name in DERIVED}
     return Reduced(
-        decisions=decisions,
-        tables=detection.tables,
+        decisions=_named(decisions),
+        tables={**tables, **derived},
         summaries={
             name: summarise(
                 *_of_agent(decisions, detection.tables, name),
@@ -281,6 +282,16 @@ def reduce_part(
         },
         agents=agents,
     )
+
+
+def _numbered(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """Return the tables with calls as numbers under their names: in the same order, read faster."""
+    ids = pl.Enum(tables["calls"]["call_id"].unique().sort())
+    return {name: frame.with_columns(pl.col("call_id").cast(ids)) for name, frame in tables.items()}
+
+
+def _named(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.col("call_id").cast(pl.String))
 
 
 def _of_agent(

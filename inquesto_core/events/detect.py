@@ -83,12 +83,17 @@ def _uncertainty(calls: pl.DataFrame, call_ids: pl.Series, protocol: Protocol) -
 
 
 def _fragile(timeline: Timeline, moves: Moves) -> pl.DataFrame:
-    names = list(moves.fragile)
-    columns = [pl.Series(name, moves.fragile[name]) for name in names]
+    columns = [pl.Series(name, touched) for name, touched in moves.fragile.items()]
     table = pl.DataFrame([timeline.axis.call_ids.alias("call_id"), *columns])
-    named = [pl.when(pl.col(name)).then(pl.lit(name)) for name in names]
-    return table.select(
-        "call_id", fragile_limits=pl.concat_list(named).list.drop_nulls().list.sort()
+    named = [pl.when(pl.col(name)).then(pl.lit(name)) for name in sorted(moves.fragile)]
+    none = pl.lit([], dtype=pl.List(pl.String))
+    told = table.filter(pl.any_horizontal(list(moves.fragile))).select(
+        "call_id", fragile_limits=pl.concat_list(named).list.drop_nulls()
+    )
+    return (
+        table.select("call_id")
+        .join(told, on="call_id", how="left", maintain_order="left")
+        .with_columns(pl.col("fragile_limits").fill_null(none))
     )
 
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from inquesto_core.events.occurrences import occurrences
 from inquesto_core.events.trace import is_impostor, performed_changes
-from inquesto_core.evidence.tables import empty_table, sort_table
+from inquesto_core.evidence.tables import sort_table
 
 if TYPE_CHECKING:
     from inquesto_core.protocol import Population, Protocol
@@ -157,7 +157,7 @@ def judged_events(
     for the judge's reading (source ``judge``); the first change is counted before the reading.
     """
     cited = _cited(verdicts.filter("verdict"), transcript)
-    tables = [empty_table("events")]
+    tables = []
     for event in protocol.events:
         question = event.question
         if event.name == "promised_not_done":

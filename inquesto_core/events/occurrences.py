@@ -32,5 +32,6 @@ def occurrences(frame: pl.DataFrame, event: EventType) -> pl.DataFrame:
         source=source,
         counted=pl.int_range(pl.len()).over("call_id") == 0,
     )
-    table = pl.concat([empty_table("events"), ranked], how="diagonal")
+    empty = empty_table("events").cast({"call_id": frame.schema["call_id"]})
+    table = pl.concat([empty, ranked], how="diagonal")
     return sort_table("events", table)

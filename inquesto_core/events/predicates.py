@@ -103,7 +103,8 @@ def scenario_predicates(
     ).join(asked, on="scenario_id")
     performed = tool_calls.filter(is_performed(protocol))
     tables = _Tables(protocol=protocol, performed=performed, states=states)
-    values = [pl.DataFrame(schema=PREDICATES)]
+    nothing = pl.DataFrame(schema={**PREDICATES, "call_id": calls.schema["call_id"]})
+    values = [nothing]
     for (key,), part in due.partition_by("key", as_dict=True).items():
         predicate = predicates[str(key)]
         kind = predicate["kind"]

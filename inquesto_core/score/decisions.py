@@ -73,6 +73,7 @@ def decision_table(
         moved_flags=detection.moved_flags,
     )
     schema = decision_schema(tuple(event.name for event in protocol.events))
+    schema["call_id"] = calls.schema["call_id"]
     return (
         decided.join(detection.statistics, on="call_id", how="left", maintain_order="left")
         .with_columns(pl.col("fragile_limits").fill_null(pl.lit([], dtype=pl.List(pl.String))))

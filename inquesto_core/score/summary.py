@@ -117,7 +117,9 @@ def summarise(
             ]
         ),
         lengths=diagnostic_lengths(heard),
-        noted=table.filter(~plain).select("call_id", "state", "reasons", *SLOT),
+        noted=table.filter(~plain).select(
+            pl.col("call_id").cast(pl.String), "state", "reasons", *SLOT
+        ),
         slots=slot_use(table, population=population),
     )
 

@@ -82,13 +82,19 @@ def _nearest(points: Int, at: Int) -> Iterator[Int]:
 
 
 def _wholly_inside_slack(timeline: Timeline, limits: Limits) -> Iterator[Compared]:
-    """Yield how far before a pause of the caller a group begins, and after it one ends."""
+    """Yield how far before a pause of the caller a group begins, and after it one ends.
+
+    Only a pause that is short enough to join may be parted by a group.
+    """
     ipus, groups = timeline.floor.all_caller_ipus, timeline.floor.groups
-    slack = limits.wholly_inside_slack_ms[ipus.call]
-    for distance in _nearest(groups.start, ipus.end - slack):
-        yield ipus.call, slack - distance
-    for distance in _nearest(groups.end, ipus.start + slack):
-        yield ipus.call, slack + distance
+    call = ipus.call[1:]
+    is_short = ipus.start[1:] - ipus.end[:-1] <= limits.caller_pause_join_ms[call]
+    joined = np.flatnonzero((call == ipus.call[:-1]) & is_short)
+    call, slack = call[joined], limits.wholly_inside_slack_ms[call[joined]]
+    for distance in _nearest(groups.start, ipus.end[joined] - slack):
+        yield call, slack - distance
+    for distance in _nearest(groups.end, ipus.start[joined + 1] + slack):
+        yield call, slack + distance
 
 
 def _simultaneous_start(timeline: Timeline, limits: Limits) -> Iterator[Compared]:
@@ -122,16 +128,23 @@ def _talk_over(timeline: Timeline, _: Limits) -> Iterator[Compared]:
     yield timeline.floor.turns.call[timeline.talk_overs.turn], timeline.talk_overs.value_ms
 
 
+def _spoken_into(timeline: Timeline) -> tuple[Spans, Int]:
+    """Return the utterances within an agent group, and how far it goes on past each."""
+    said, groups = timeline.floor.utterances, timeline.floor.groups
+    group = covering(groups, said.start)
+    past = np.append(groups.end, -FAR)[group] - said.end
+    within = (group >= 0) & (past > 0)
+    return said.where(within), past[within]
+
+
 def _backchannel_max(timeline: Timeline, _: Limits) -> Iterator[Compared]:
-    said = timeline.floor.utterances
+    said, _past = _spoken_into(timeline)
     yield said.call, said.end - said.start
 
 
 def _overrun(timeline: Timeline, _: Limits) -> Iterator[Compared]:
-    said, groups = timeline.floor.utterances, timeline.floor.groups
-    sounding = covering(groups, said.start)
-    under_way = sounding >= 0
-    yield said.call[under_way], groups.end[sounding[under_way]] - said.end[under_way]
+    said, past = _spoken_into(timeline)
+    yield said.call, past
 
 
 def _slow_turn(timeline: Timeline, _: Limits) -> Iterator[Compared]:

@@ -44,7 +44,7 @@ def _positions(call: Int) -> Int:
 
 def _frame(name: str, ids: pl.Series, call: Int, columns: dict[str, object]) -> pl.DataFrame:
     data = {"call_id": ids.gather(call), **columns}
-    return pl.DataFrame(data, schema=TABLES[name])
+    return pl.DataFrame(data, schema={**TABLES[name], "call_id": ids.dtype})
 
 
 def _span_table(name: str, axis: CallAxis, spans: Spans) -> pl.DataFrame:
