@@ -65,7 +65,7 @@ class Checkout:
         for name in ("inquesto-core", "environment.sh", "extras.sh", "setup"):
             shutil.copy(project / "bin" / name, self.top / "bin" / name)
         (self.top / "lock").mkdir()
-        for name in ("base", "asr", "judge-build"):
+        for name in ("base", "asr", "ray", "judge-build"):
             self.lock(name, "# nothing\n")
         self.lock("judge", source_archive(top))
         package = self.top / "inquesto_core"
@@ -129,11 +129,12 @@ def test_the_judge_is_compiled_once_and_stays_when_the_environment_is_made_anew(
     assert "its lock or Python changed" in said
 
     shutil.rmtree(checkout.top / ".venv")
-    code, _, said = checkout.run("setup", "judge", "asr")
+    code, _, said = checkout.run("setup", "judge", "asr", "ray")
     assert code == 0, said
     assert sorted(path.name for path in (checkout.top / ".venv/extras").iterdir()) == [
         "asr",
         "judge",
+        "ray",
     ]
     assert checkout.builds() == [PINNED]
 
@@ -185,7 +186,7 @@ def test_a_missing_compiler_is_one_clear_line(checkout):
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
-    [((), "wants the name of an extra"), (("ray",), "knows judge and asr, not ray")],
+    [((), "wants the name of an extra"), (("sign",), "knows judge, asr and ray, not sign")],
 )
 def test_setup_knows_its_extras(checkout, arguments, told):
     code, _, said = checkout.run("setup", *arguments)

@@ -19,7 +19,7 @@ from inquesto_core.protocol import load_protocol
 
 ENVIRONMENTS = ["lock/base.txt", "lock/dev.txt"]
 #: What an extra adds, beside what the environment has.
-EXTRAS = ["lock/judge.txt", "lock/asr.txt"]
+EXTRAS = ["lock/judge.txt", "lock/asr.txt", "lock/ray.txt"]
 LOCKS = [*ENVIRONMENTS, *EXTRAS, "lock/judge-build.txt"]
 ROOMS = {
     "cli",
@@ -38,6 +38,7 @@ ROOMS = {
     "schema",
     "canonical",
     "errors",
+    "places",
     "shipped",
 }
 
@@ -125,7 +126,9 @@ def test_every_room_has_its_floor(settings):
         "pure-scoring",
         "click-in-cli",
         "offline",
+        "places-alone-opens-filesystems",
         "pull-alone-connects",
+        "ray-in-its-executor",
     }
     floors = contracts["floors"]
     assert floors["exhaustive"] is True
@@ -157,8 +160,22 @@ def test_one_module_may_open_connections(settings):
     assert all(edge.endswith("-> urllib") for edge in others)  # urllib.parse, as ruff holds
     lint = settings["tool"]["ruff"]["lint"]
     assert "urllib.request" in lint["flake8-tidy-imports"]["banned-api"]
-    unbanned = [path for path, codes in lint["per-file-ignores"].items() if "TID251" in codes]
-    assert unbanned == [f"{connection.replace('.', '/')}.py"]
+    unbanned = {path for path, codes in lint["per-file-ignores"].items() if "TID251" in codes}
+    # What opens filesystems imports nothing else that connects: the contract holds that.
+    assert unbanned == {
+        f"{connection.replace('.', '/')}.py",
+        "inquesto_core/places/filesystem.py",
+        "tests/places/**",
+    }
+
+
+def test_remote_filesystems_are_opened_for_places_only(settings):
+    contracts = {one["id"]: one for one in settings["tool"]["importlinter"]["contracts"]}
+    contract = contracts["places-alone-opens-filesystems"]
+    assert contract["protected_modules"] == ["inquesto_core.places.filesystem"]
+    assert contract["allowed_importers"] == ["inquesto_core.places.remote"]
+    banned = settings["tool"]["ruff"]["lint"]["flake8-tidy-imports"]["banned-api"]
+    assert "pyarrow.fs" in banned
 
 
 def test_every_module_says_what_it_decides(project):

@@ -1,4 +1,7 @@
-"""Nothing but `models pull` opens a connection: neither through Python nor below it."""
+"""Nothing but `models pull` opens a connection: neither through Python nor below it.
+
+What is reached where the user allows a scheme is tried in tests/places.
+"""
 
 from __future__ import annotations
 
@@ -110,9 +113,23 @@ def test_every_command_but_pull_works_without_a_connection(project, tmp_path, ca
         ("protocol", "list"),
         ("protocol", "show", "inquesto-0.1"),
         ("--help",),
+        ("validate", "s3://bucket/calls"),  # not allowed: a usage error
+        ("store", "stats", "s3://bucket/store"),
     )
-    assert codes == [0, 0, 0, 0, 4, 0, 0, 0], said
+    assert codes == [0, 0, 0, 0, 4, 0, 0, 0, 2, 2], said
     assert refused == ""
+
+
+def test_ray_is_imported_by_its_executor_alone(project, tmp_path, calls):
+    """With a ray in its place that ends whoever imports it, workers included."""
+    (tmp_path / "ray.py").write_text("import os; os._exit(9)\n")
+    codes, said = run_commands(
+        project,
+        tmp_path,
+        ("score", calls, "--out", tmp_path / "RUN", "--workers", "2"),
+        PYTHONPATH=os.pathsep.join([str(tmp_path), str(project)]),
+    )
+    assert codes == [0], said
 
 
 def test_pull_alone_asks_for_a_connection_and_says_that_it_has_none(project, tmp_path):

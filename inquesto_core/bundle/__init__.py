@@ -28,6 +28,7 @@ from inquesto_core.bundle.call import (
 )
 from inquesto_core.bundle.find import BundleRef, Found, find_bundles
 from inquesto_core.bundle.read import read_bundle
+from inquesto_core.bundle.remote import at_hand
 from inquesto_core.bundle.trace import trace_times_outside
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "Transcript",
     "TranscriptTurn",
     "Word",
+    "at_hand",
     "find_bundles",
     "read_bundle",
     "trace_times_outside",

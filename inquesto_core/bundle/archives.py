@@ -24,14 +24,14 @@ from inquesto_core.errors import BundleError, Problem, StoreError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["LIMITS", "Limits", "is_archive", "unpack"]
+__all__ = ["LIMITS", "SUFFIXES", "Limits", "is_archive", "unpack"]
 
 _BLOCK = 1024 * 1024
 
 #: What a tar's headers may take between two members; long names need a few kilobytes.
 _HEADER_BYTES = 1024 * 1024
 
-_SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz")
+SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ LIMITS = Limits()
 
 def is_archive(name: str) -> bool:
     """Return whether a file name is that of an archive we open: zip, tar, tar.gz, tgz."""
-    return name.lower().endswith(_SUFFIXES)
+    return name.lower().endswith(SUFFIXES)
 
 
 def unpack(archive: Path, into: Path, *, limits: Limits = LIMITS) -> None:
@@ -139,6 +139,8 @@ class _Writer:
 
     def folder(self, name: str) -> None:
         """Make a member that is a folder."""
+        if name in {".", "./"}:  # what `tar -C FOLDER .` begins with
+            return
         self.begin(name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def file(

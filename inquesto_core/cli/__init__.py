@@ -75,6 +75,7 @@ def main(arguments: list[str] | None = None) -> Any:
     except click.exceptions.Exit as exc:
         code = exc.exit_code
     except (click.exceptions.Abort, EOFError, KeyboardInterrupt):
+        say("inquesto-core: interrupted; run it again: what was done is kept", err=True)
         code = INTERRUPTED
     except click.ClickException as exc:
         show_error(exc)

@@ -38,6 +38,11 @@ _USAGE = frozenset(
         "out_is_the_run",
         "out_not_empty",
         "judge_unknown",
+        "remote_credentials",
+        "remote_name",
+        "remote_not_allowed",
+        "remote_settings",
+        "scheme_unknown",
     }
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from inquesto_core.cli.output import say
+from inquesto_core.cli.remote_option import ALLOW_REMOTE
 
 __all__ = ["command"]
 
@@ -17,14 +18,19 @@ __all__ = ["command"]
     default=None,
     help="Name or folder of the protocol that the run was scored with; default: by its name.",
 )
+@ALLOW_REMOTE
 @click.option("--json", "as_json", is_flag=True, help="Print the same facts as JSON.")
-def command(run: str, call_id: str, protocol: str | None, as_json: bool) -> None:
+def command(
+    run: str, call_id: str, protocol: str | None, allow_remote: tuple[str, ...], as_json: bool
+) -> None:
     """Show one call of a run: timeline, events, trace, verdicts."""
     from inquesto_core import engine
     from inquesto_core.canonical import pretty_bytes
+    from inquesto_core.places import allowed_schemes
     from inquesto_core.report.explain import explain_facts, explain_lines
 
-    stored = engine.load_run(run)
+    with engine.run_at_hand(run, allowed=allowed_schemes(allow_remote)) as folder:
+        stored = engine.load_call(folder, call_id, protocol=protocol)
     law = engine.protocol_of_run(stored, protocol)
     if as_json:
         facts = explain_facts(call_id, stored.tables, stored.decisions, law, stored.population)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import click
 
 from inquesto_core.cli.output import say
+from inquesto_core.cli.remote_option import ALLOW_REMOTE
+from inquesto_core.cli.workers import executor_options, workers_of
 
 __all__ = ["command"]
-
-
-def _progress(done: int, total: int) -> None:
-    if done % max(1, total // 10) == 0 or done == total:
-        say(f"measured {done} of {total} calls", err=True)
 
 
 @click.command("rescore")
@@ -38,9 +32,8 @@ def _progress(done: int, total: int) -> None:
     default=None,
     help="Name or folder of the protocol that the run was scored with; default: by its name.",
 )
-@click.option(
-    "--workers", type=click.IntRange(min=1), default=None, help="Processes; default: cores."
-)
+@ALLOW_REMOTE
+@executor_options
 @click.option("--json", "as_json", is_flag=True, help="Print the difference's summary as JSON.")
 def command(
     run: str,
@@ -48,8 +41,11 @@ def command(
     out: str,
     sources: tuple[str, ...],
     store: str | None,
+    allow_remote: tuple[str, ...],
     run_protocol: str | None,
     workers: int | None,
+    executor: str,
+    address: str | None,
     as_json: bool,
 ) -> int:
     """Reduce a stored run under another protocol, and say what that changed, call by call.
@@ -60,30 +56,43 @@ def command(
     from inquesto_core import engine
     from inquesto_core.canonical import pretty_bytes
     from inquesto_core.cli.exit_codes import NOT_EVALUATED
+    from inquesto_core.cli.progress import Progress
+    from inquesto_core.places import allowed_schemes
     from inquesto_core.report.differences_text import difference_lines, difference_summary
 
-    done = engine.rescore(
-        run,
-        protocol=protocol,
-        out=out,
-        sources=sources,
-        store=store,
-        run_protocol=run_protocol,
-        workers=workers or os.cpu_count() or 1,
-        progress=_progress,
-    )
+    allowed = allowed_schemes(allow_remote)
+    with (
+        engine.run_to_write(out, allowed=allowed, read=run) as folder,
+        engine.run_at_hand(run, allowed=allowed) as before,
+        Progress({"measuring": "measured", "reducing": "reduced"}) as progress,
+    ):
+        done = engine.rescore(
+            before,
+            protocol=protocol,
+            out=folder,
+            sources=sources,
+            store=store,
+            allow_remote=allow_remote,
+            run_protocol=run_protocol,
+            workers=workers_of(workers, executor, address),
+            executor=executor,
+            address=address,
+            progress=progress.of("measuring"),
+            reduction_progress=progress.of("reducing"),
+        )
+        is_whole = (folder / engine.DIFFERENCES_FILE).is_file()
     result = done.result
     summary = difference_summary(
         done.before.records,
         result.records,
-        done.differences,
-        result.decisions,
+        done.counts,
         done.changes,
         done.notes,
     )
     if as_json:
         say(pretty_bytes(summary).decode(), newline=False)
-    kept_in = str(Path(out) / engine.DIFFERENCES_FILE)
-    for line in difference_lines(summary, done.differences, kept_in=kept_in):
+    shown = out.rstrip("/")
+    kept_in = f"{shown}/{'' if is_whole else 'parts/*/'}{engine.DIFFERENCES_FILE}"
+    for line in difference_lines(summary, done.counts, kept_in=kept_in):
         say(line, err=as_json)
     return 0 if result.is_complete else NOT_EVALUATED

@@ -2,54 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable
-
 import click
 
 from inquesto_core.cli.output import say
+from inquesto_core.cli.remote_option import ALLOW_REMOTE
+from inquesto_core.cli.workers import executor_options, workers_of
 
 __all__ = ["command"]
-
-
-Show = Callable[[int, int], None]
-
-
-def _plain_progress(done_to: str) -> Show:
-    def show(done: int, total: int) -> None:
-        step = max(1, total // 10)
-        if done % step == 0 or done == total:
-            say(f"{done_to} {done} of {total} calls", err=True)
-
-    return show
-
-
-def _bar() -> tuple[Show, Show, Show, Callable[[], None]]:
-    """Return how to show measuring, hearing and judging, and how to end showing it."""
-    if not sys.stderr.isatty():
-        measured, heard, judged = map(_plain_progress, ("measured", "transcribed", "judged"))
-        return measured, heard, judged, lambda: None
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    bar = Progress(
-        "{task.description}",
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    )
-    measuring = bar.add_task("measuring", total=None)
-    hearing = bar.add_task("transcribing", total=None, visible=False)
-    judging = bar.add_task("judging", total=None, visible=False)
-    bar.start()
-    return (
-        lambda done, total: bar.update(measuring, completed=done, total=total),
-        lambda done, total: bar.update(hearing, completed=done, total=total, visible=True),
-        lambda done, total: bar.update(judging, completed=done, total=total, visible=True),
-        bar.stop,
-    )
 
 
 @click.command("score")
@@ -81,9 +40,8 @@ def _bar() -> tuple[Show, Show, Show, Callable[[], None]]:
     type=click.Path(file_okay=False),
     help="Evidence store to read and fill; what it holds is not measured again.",
 )
-@click.option(
-    "--workers", type=click.IntRange(min=1), default=None, help="Processes; default: cores."
-)
+@ALLOW_REMOTE
+@executor_options
 @click.option(
     "--evaluated-at",
     type=click.DateTime(["%Y-%m-%d"]),
@@ -100,7 +58,10 @@ def command(
     gpu_layers: int | None,
     transcriber: str,
     store: str | None,
+    allow_remote: tuple[str, ...],
     workers: int | None,
+    executor: str,
+    address: str | None,
     evaluated_at: object,
     as_json: bool,
 ) -> int:
@@ -112,38 +73,46 @@ def command(
     from inquesto_core import engine
     from inquesto_core.canonical import pretty_bytes
     from inquesto_core.cli.exit_codes import BAD_INPUT, NOT_EVALUATED
+    from inquesto_core.cli.progress import Progress
     from inquesto_core.engine.judging import needs_model
+    from inquesto_core.places import allowed_schemes
     from inquesto_core.report.escape import escape_terminal
     from inquesto_core.report.terminal import score_lines
 
     if gpu_layers is not None and not needs_model(judge):
         raise click.UsageError("--gpu-layers goes with --judge pinned or gguf:PATH")
-    show, show_heard, show_judged, stop = _bar()
-    try:
+    stages = {"measuring": "measured", "transcribing": "transcribed", "judging": "judged"}
+    with (
+        engine.run_to_write(out, allowed=allowed_schemes(allow_remote)) as folder,
+        Progress(stages) as progress,
+    ):
         result = engine.score(
             sources,
-            out=out,
+            out=folder,
             protocol=protocol,
             population=population,
             judge=judge,
             gpu_layers=gpu_layers,
             transcriber=transcriber,
             store=store,
-            workers=workers or os.cpu_count() or 1,
+            allow_remote=allow_remote,
+            workers=workers_of(workers, executor, address),
+            executor=executor,
+            address=address,
             evaluated_at=None if evaluated_at is None else f"{evaluated_at:%Y-%m-%d}",
-            progress=show,
-            judge_progress=show_judged,
-            transcriber_progress=show_heard,
+            progress=progress.of("measuring"),
+            judge_progress=progress.of("judging"),
+            transcriber_progress=progress.of("transcribing"),
         )
-    finally:
-        stop()
-    messages = [
-        *(f"{problem.level}: {problem}" for problem in result.problems),
-        *(
-            f"{level}: {text}"
-            for level, text in result.tables["problems"].select("level", "message").rows()
-        ),
-    ]
+        # Read where it was written, which for a bucket is gone when this block ends.
+        decisions = result.decisions
+        messages = [
+            *(f"{problem.level}: {problem}" for problem in result.problems),
+            *(
+                f"{level}: {text}"
+                for level, text in result.table("problems").select("level", "message").rows()
+            ),
+        ]
     for message in messages:
         say(escape_terminal(message), err=True)
     if judge == "auto" and any("[judge-free]" in r["citation"] for r in result.records.values()):
@@ -152,10 +121,10 @@ def command(
             "protocol's judge, --judge recorded reads a verdicts.json in each",
             err=True,
         )
-    untold = result.without_transcript
+    untold = result.totals.without_transcript
     if transcriber == "auto" and untold:
         say(
-            f"{untold} of {result.tables['calls'].height} calls bring no transcript and were not "
+            f"{untold} of {result.totals.calls} calls bring no transcript and were not "
             "transcribed; --transcriber pinned hears them",
             err=True,
         )
@@ -164,7 +133,7 @@ def command(
         document = records[0] if len(records) == 1 else records
         say(pretty_bytes(document).decode(), newline=False)
     for at, record in enumerate(records):
-        for line in ([""] if at else []) + score_lines(record, result.decisions):
+        for line in ([""] if at else []) + score_lines(record, decisions):
             say(line, err=as_json)
     if result.has_bad_input:
         return BAD_INPUT

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from inquesto_core.cli.output import say
+from inquesto_core.cli.remote_option import ALLOW_REMOTE
 
 if TYPE_CHECKING:
     from inquesto_core.evidence.store import EvidenceStore
@@ -16,12 +17,11 @@ __all__ = ["command"]
 _FOLDER = click.argument("folder", metavar="STORE", type=click.Path(file_okay=False))
 
 
-def _opened(folder: str) -> EvidenceStore:
-    from pathlib import Path
-
+def _opened(folder: str, allow_remote: tuple[str, ...]) -> EvidenceStore:
     from inquesto_core.evidence.store import EvidenceStore
+    from inquesto_core.places import allowed_schemes, locate
 
-    return EvidenceStore.of(Path(folder))
+    return EvidenceStore.of(locate(folder, allowed=allowed_schemes(allow_remote)))
 
 
 @click.group("store")
@@ -31,19 +31,21 @@ def command() -> None:
 
 @command.command("stats")
 @_FOLDER
-def stats(folder: str) -> None:
+@ALLOW_REMOTE
+def stats(folder: str, allow_remote: tuple[str, ...]) -> None:
     """Count what is kept, by kind and by the instruments that made it."""
     from inquesto_core.evidence.store_summary import summarise
     from inquesto_core.report.store_text import stats_text
 
-    say(stats_text(summarise(_opened(folder))))
+    say(stats_text(summarise(_opened(folder, allow_remote))))
 
 
 @command.command("verify")
 @_FOLDER
-def verify(folder: str) -> int:
+@ALLOW_REMOTE
+def verify(folder: str, allow_remote: tuple[str, ...]) -> int:
     """Prove every file by its digest; exit code 1 where one is damaged (it is moved aside)."""
-    problems = _opened(folder).verify()
+    problems = _opened(folder, allow_remote).verify()
     for problem in problems:
         say(str(problem))
     say(f"{len(problems)} damaged" if problems else "every entry is what was written")
@@ -52,6 +54,7 @@ def verify(folder: str) -> int:
 
 @command.command("prune")
 @_FOLDER
+@ALLOW_REMOTE
 @click.option("--dry-run", is_flag=True, help="Say what would go, and take nothing out.")
 @click.option(
     "--protocol",
@@ -59,13 +62,15 @@ def verify(folder: str) -> int:
     multiple=True,
     help="Keep what these protocols measure; default: all that are here.",
 )
-def prune(folder: str, *, dry_run: bool, protocols: tuple[str, ...]) -> None:
+def prune(
+    folder: str, *, allow_remote: tuple[str, ...], dry_run: bool, protocols: tuple[str, ...]
+) -> None:
     """Take out evidence of instruments that no protocol pins."""
     from inquesto_core.engine.store_pins import pins_of
     from inquesto_core.evidence.store_summary import summarise
     from inquesto_core.report.store_text import pruned_text
 
-    store = _opened(folder)
+    store = _opened(folder, allow_remote)
     kept = pins_of(protocols)
     going = [part for part in summarise(store) if part.made_by not in kept]
     say(pruned_text(going, is_dry=dry_run))
@@ -75,8 +80,9 @@ def prune(folder: str, *, dry_run: bool, protocols: tuple[str, ...]) -> None:
 
 @command.command("forget")
 @_FOLDER
+@ALLOW_REMOTE
 @click.argument("call_id")
-def forget(folder: str, call_id: str) -> None:
+def forget(folder: str, call_id: str, allow_remote: tuple[str, ...]) -> None:
     """Erase all evidence of one call, and leave a tombstone that does not name it."""
-    count = _opened(folder).forget(call_id)
+    count = _opened(folder, allow_remote).forget(call_id)
     say(f"{count} entr{'y' if count == 1 else 'ies'} erased; the call is not kept here again")

@@ -7,6 +7,7 @@ from dataclasses import asdict
 import click
 
 from inquesto_core.cli.output import say
+from inquesto_core.cli.remote_option import ALLOW_REMOTE
 
 __all__ = ["command"]
 
@@ -14,15 +15,18 @@ __all__ = ["command"]
 @click.command("validate")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--protocol", default="inquesto-0.1", show_default=True, help="Name or folder.")
+@ALLOW_REMOTE
 @click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON.")
-def command(sources: tuple[str, ...], protocol: str, as_json: bool) -> int:
+def command(
+    sources: tuple[str, ...], protocol: str, allow_remote: tuple[str, ...], as_json: bool
+) -> int:
     """Check call bundles without scoring them: one line a problem."""
     from inquesto_core import engine
     from inquesto_core.canonical import pretty_bytes
     from inquesto_core.cli.exit_codes import BAD_INPUT
     from inquesto_core.report.escape import escape_terminal
 
-    bundles, problems = engine.validate(sources, protocol=protocol)
+    bundles, problems = engine.validate(sources, protocol=protocol, allow_remote=allow_remote)
     if as_json:
         document = {"bundles": bundles, "problems": [asdict(problem) for problem in problems]}
         say(pretty_bytes(document).decode(), newline=False)

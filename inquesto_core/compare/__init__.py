@@ -19,7 +19,16 @@ from inquesto_core.compare.kappa import Kappa, cohen_kappa, kappa_variance
 from inquesto_core.compare.labels import LabelFile, parse_labels, refuse_labels
 from inquesto_core.compare.outcomes import OutcomeDifference, outcome_difference
 from inquesto_core.compare.ranking import Ranking, rank_runs, spearman_rho
-from inquesto_core.compare.rescored import CHANGES, DIFFERENCES, Reading, call_differences
+from inquesto_core.compare.rescored import (
+    CHANGES,
+    DIFFERENCES,
+    IDLE,
+    DifferenceCounts,
+    Reading,
+    add_difference_counts,
+    call_differences,
+    count_differences,
+)
 from inquesto_core.compare.sampling import draw_calls, item_name, outcome_strata, sheet_items
 from inquesto_core.compare.sheet_key import SheetKey, parse_key
 
@@ -28,7 +37,9 @@ __all__ = [
     "CHANGES",
     "DIFFERENCES",
     "HALVES",
+    "IDLE",
     "SPLIT_NAME",
+    "DifferenceCounts",
     "Kappa",
     "LabelFile",
     "OutcomeDifference",
@@ -37,8 +48,10 @@ __all__ = [
     "Reading",
     "SheetKey",
     "Weighted",
+    "add_difference_counts",
     "call_differences",
     "cohen_kappa",
+    "count_differences",
     "critical_differences",
     "draw_calls",
     "half_of",

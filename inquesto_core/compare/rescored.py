@@ -19,7 +19,18 @@ if TYPE_CHECKING:
 
     from inquesto_core.protocol import Change, EventType, Protocol
 
-__all__ = ["CHANGES", "DIFFERENCES", "DIRECTIONS", "GOAL", "Reading", "call_differences"]
+__all__ = [
+    "CHANGES",
+    "DIFFERENCES",
+    "DIRECTIONS",
+    "GOAL",
+    "IDLE",
+    "DifferenceCounts",
+    "Reading",
+    "add_difference_counts",
+    "call_differences",
+    "count_differences",
+]
 
 #: What became of a call, in the order in which it is told.
 CHANGES = (
@@ -67,6 +78,9 @@ DIFFERENCES: dict[str, pl.DataType | type[pl.DataType]] = {
     "threshold_after": pl.Int64,
     "rules": pl.List(pl.String),  # pointers of what differs and bears on the cause
 }
+
+#: What became of a call in which nothing needs to have changed to be told.
+IDLE = "still_failing"
 
 _IN_N = ("scored", "agent_fault")
 _FILE = "protocol.json#"
@@ -132,10 +146,9 @@ def call_differences(
     causes = _with_rules(causes, now, changes)
     rows = outcomes.join(causes, on="call_id", how="left", maintain_order="left")
     told = rows.filter((pl.col("change") != "same") | pl.col("cause").is_not_null())
-    rank = pl.col("change").replace_strict({name: at for at, name in enumerate(CHANGES)})
+    none = pl.lit([], dtype=pl.List(pl.String))
     return (
-        told.with_columns(pl.col("rules").fill_null(pl.lit([], dtype=pl.List(pl.String))))
-        .sort(rank, "call_id", "cause")
+        _in_order(told.with_columns(pl.col("rules").fill_null(none)))
         .select(DIFFERENCES.keys())
         .cast(DIFFERENCES)  # type: ignore[arg-type]
     )
@@ -332,3 +345,73 @@ def _bearing(protocol: Protocol, cause: str) -> tuple[str, ...]:
     if cause == _PROMISED:
         out += [f"{_FILE}/goal/", *traced]
     return (*out, f"{_FILE}/fail_at")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferenceCounts:
+    """What differs, counted: adds up over partitions.
+
+    Parameters
+    ----------
+    calls : int
+        All calls, those that are the same included.
+    changes : polars.DataFrame
+        ``change, n``: calls by what became of them.
+    causes : polars.DataFrame
+        ``cause, direction, n``.
+    first : polars.DataFrame
+        Rows `DIFFERENCES` of the first calls in which anything changed.
+    changed_n : int
+        How many calls there are in which anything changed.
+    """
+
+    calls: int
+    changes: pl.DataFrame
+    causes: pl.DataFrame
+    first: pl.DataFrame
+    changed_n: int
+
+
+def count_differences(
+    differences: pl.DataFrame, decisions: pl.DataFrame, *, shown: int
+) -> DifferenceCounts:
+    """Return the table `DIFFERENCES` counted.
+
+    Parameters
+    ----------
+    decisions : decision table after
+    shown : int
+        Calls of which the rows are kept.
+    """
+    calls = differences.unique("call_id", keep="first", maintain_order=True)
+    moved = differences.filter(pl.col("cause").is_not_null() | (pl.col("change") != IDLE))
+    return DifferenceCounts(
+        calls=decisions["call_id"].drop_nulls().len(),
+        changes=calls.group_by("change").agg(n=pl.len().cast(pl.Int64)),
+        causes=differences.filter(pl.col("cause").is_not_null())
+        .group_by("cause", "direction")
+        .agg(n=pl.len().cast(pl.Int64)),
+        first=_first_calls(moved, shown),
+        changed_n=moved["call_id"].n_unique(),
+    )
+
+
+def add_difference_counts(parts: Sequence[DifferenceCounts], *, shown: int) -> DifferenceCounts:
+    """Return the counts of all partitions together; at least one."""
+    return DifferenceCounts(
+        calls=sum(part.calls for part in parts),
+        changes=pl.concat([part.changes for part in parts]).group_by("change").sum(),
+        causes=pl.concat([part.causes for part in parts]).group_by("cause", "direction").sum(),
+        first=_first_calls(_in_order(pl.concat([part.first for part in parts])), shown),
+        changed_n=sum(part.changed_n for part in parts),
+    )
+
+
+def _first_calls(rows: pl.DataFrame, count: int) -> pl.DataFrame:
+    calls = rows.select("call_id").unique(maintain_order=True).head(count)
+    return rows.join(calls, on="call_id", how="semi", maintain_order="left")
+
+
+def _in_order(rows: pl.DataFrame) -> pl.DataFrame:
+    rank = pl.col("change").replace_strict({name: at for at, name in enumerate(CHANGES)})
+    return rows.sort(rank, "call_id", "cause")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from inquesto_core.engine.reduction import RunResult
+from inquesto_core.engine.one_call import load_call
+from inquesto_core.engine.remote_run import run_at_hand, run_to_write
 from inquesto_core.engine.rescore import DIFFERENCES_FILE, Rescored, rescore
 from inquesto_core.engine.run import score
 from inquesto_core.engine.run_protocol import protocol_of_run
+from inquesto_core.engine.run_result import RunResult
 from inquesto_core.engine.stored import StoredRun, load_run
 from inquesto_core.engine.validate import validate
 
@@ -14,9 +16,12 @@ __all__ = [
     "Rescored",
     "RunResult",
     "StoredRun",
+    "load_call",
     "load_run",
     "protocol_of_run",
     "rescore",
+    "run_at_hand",
+    "run_to_write",
     "score",
     "validate",
 ]

@@ -2,12 +2,17 @@
 
 The model is found before anything is measured, so that a missing one costs no time. A question is
 asked exactly where `events.judged` expects its answer.
+
+In this machine one model answers with all processors; on a cluster each worker loads the model
+once and answers about whole calls. Which of them answers changes no bit: the judge's cache is one
+sequence that begins anew where two prompts differ.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,25 +20,29 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from inquesto_core.canonical import digest_json
+from inquesto_core.engine.executors import Lost
+from inquesto_core.engine.extract import protocol_name, require_shared
 from inquesto_core.errors import InstrumentError, Problem
 from inquesto_core.events.judged import asked_where, judged_questions
 from inquesto_core.events.trace import is_handoff_by_trace
 from inquesto_core.evidence import make_table
-from inquesto_core.evidence.store import EvidenceStore
+from inquesto_core.evidence.store import EvidenceStore, Shelf
 from inquesto_core.instruments.judge import AskedCall, Judge, JudgeModel, judge_calls
 from inquesto_core.instruments.judge_llama import CPU, LlamaJudge, judge_device
 from inquesto_core.instruments.judge_prompt import SpokenTurn
 from inquesto_core.instruments.judge_settings import judge_settings
 from inquesto_core.instruments.model_files import named_model_file, require_model_file
 from inquesto_core.instruments.rubric import load_rubric
-from inquesto_core.protocol import asking_of
+from inquesto_core.protocol import asking_of, load_protocol
 from inquesto_core.score import JudgeUse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from inquesto_core.engine.executors import Executor
     from inquesto_core.instruments.judge_settings import JudgeSettings
-    from inquesto_core.instruments.rubric import Form
+    from inquesto_core.instruments.rubric import Form, Rubric
+    from inquesto_core.places import Location
     from inquesto_core.protocol import Population, Protocol
 
 __all__ = [
@@ -54,6 +63,10 @@ _PINNED = "pinned"
 
 #: The kind of entry that an answer is.
 ANSWER_KIND = "answer"
+#: Why questions about a call have no answer: no worker that asked them survived.
+_WORKER_LOST = "worker_lost"
+
+Row = dict[str, Any]
 
 
 def answers_made_by(protocol: Protocol, model_sha256: str) -> str:
@@ -67,6 +80,8 @@ class ChosenJudge:
 
     Parameters
     ----------
+    spec : str
+        How it was named: where another machine finds it.
     use : JudgeUse
         What the record says of it: ``pinned`` only for the pinned file on the pinned build and
         class of device.
@@ -74,6 +89,7 @@ class ChosenJudge:
         What is pinned, but for the layers on a GPU that the user asks for.
     """
 
+    spec: str
     path: Path
     sha256: str
     use: JudgeUse
@@ -151,7 +167,7 @@ def choose_judge(spec: str, protocol: Protocol, *, gpu_layers: int | None = None
     label = f"{name} on {', '.join(unpinned)}" if unpinned else name
     kind = "pinned" if sha256 == pin.sha256 and not unpinned else "gguf"
     use = JudgeUse(kind=kind, label=label, model=name, sha256=sha256)  # type: ignore[arg-type]
-    return ChosenJudge(path=path, sha256=sha256, use=use, settings=settings)
+    return ChosenJudge(spec=spec, path=path, sha256=sha256, use=use, settings=settings)
 
 
 def _form(identity: str | None, *, is_handoff: bool) -> Form:
@@ -212,53 +228,199 @@ def asked_calls(
     ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answered:
+    """One call's verdicts, and on what they were given."""
+
+    rows: list[Row]
+    device: str
+    build: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asking:
+    """What is done with a call on another machine: a model that is loaded once answers about it."""
+
+    spec: str
+    sha256: str
+    gpu_layers: int
+    protocol: str
+    facts: tuple[tuple[str, Any], ...]
+    kept: Location
+
+    def __call__(self, call: AskedCall) -> _Answered:
+        """Return the verdicts about a call."""
+        return _worker.asker(self).answered(call)
+
+    def begin(self) -> _Asker:
+        """Load the model, proven to be the one that was chosen."""
+        require_shared(self.kept)
+        protocol = load_protocol(self.protocol)
+        chosen = choose_judge(self.spec, protocol, gpu_layers=self.gpu_layers)
+        if chosen.sha256 != self.sha256:
+            raise InstrumentError(
+                Problem(
+                    code="worker_differs",
+                    found=f"a worker's --judge {self.spec} has SHA-256 {chosen.sha256}",
+                    expected=self.sha256,
+                    remedy="put one file on every machine; no answer is lost",
+                )
+            )
+        return _Asker(chosen, protocol=protocol, facts=dict(self.facts), kept=self.kept)
+
+
+class _Asker:
+    """A loaded model, and where its answers wait."""
+
+    def __init__(
+        self, chosen: ChosenJudge, *, protocol: Protocol, facts: Mapping[str, Any], kept: Location
+    ) -> None:
+        self.shelves = EvidenceStore.of(kept)
+        self.made_by = answers_made_by(protocol, chosen.sha256)
+        self.backend = LlamaJudge(chosen.path, settings=chosen.settings)
+        self.judge = Judge(
+            model=JudgeModel(
+                backend=self.backend,
+                name=chosen.use.model or chosen.path.name,
+                sha256=chosen.sha256,
+            ),
+            rubric=load_rubric(protocol),
+            facts=facts,
+            settings=chosen.settings,
+            store=self._shelf(""),
+        )
+
+    def _shelf(self, call_id: str) -> Shelf:
+        return self.shelves.shelf(ANSWER_KIND, call_id=call_id, made_by=self.made_by)
+
+    def rows(self, calls: Sequence[AskedCall], progress: Callable[[int, int], None]) -> list[Row]:
+        return judge_calls(calls, self.judge, store_of=self._shelf, progress=progress)
+
+    def answered(self, call: AskedCall) -> _Answered:
+        rows = self.rows([call], lambda _done, _total: None)
+        return _Answered(rows=rows, device=self.backend.device, build=self.backend.build)
+
+
+class _Worker:
+    """The model of one process, loaded when first asked."""
+
+    made_for: _Asking | None = None
+    loaded: _Asker | None = None
+
+    def asker(self, asking: _Asking) -> _Asker:
+        if self.loaded is None or self.made_for != asking:
+            self.loaded = asking.begin()
+            self.made_for = asking
+        return self.loaded
+
+
+_worker = _Worker()
+
+
 def judge_run(
     tables: Mapping[str, pl.DataFrame],
     chosen: ChosenJudge,
     *,
     protocol: Protocol,
     population: Population,
-    kept: Path,
+    kept: Location,
+    executor: Executor,
     progress: Callable[[int, int], None],
 ) -> Judged:
     """Return the chosen model's answers about a run's calls.
 
     Parameters
     ----------
-    kept : Path
+    kept : Location
         The evidence store of answers already given; those found there are not asked for again.
+    executor : Executor
+        A cluster asks on its own machines; any other has the model answer here.
 
     Raises
     ------
     InstrumentError
         The model cannot be loaded or fails.
     """
-    settings, rubric, shelves = chosen.settings, load_rubric(protocol), EvidenceStore.of(kept)
-    made_by = answers_made_by(protocol, chosen.sha256)
-    backend = LlamaJudge(chosen.path, settings=settings)
-    try:
-        judge = Judge(
-            model=JudgeModel(
-                backend=backend, name=chosen.use.model or chosen.path.name, sha256=chosen.sha256
-            ),
-            rubric=rubric,
-            facts=population.facts,
-            settings=settings,
-            store=shelves.shelf(ANSWER_KIND, call_id="", made_by=made_by),
+    calls = asked_calls(tables, protocol=protocol, population=population)
+    if executor.is_remote and calls:
+        asking = _Asking(
+            spec=chosen.spec,
+            sha256=chosen.sha256,
+            gpu_layers=chosen.settings.gpu_layers,
+            protocol=protocol_name(protocol),
+            facts=tuple(population.facts.items()),
+            kept=kept.resolve(),
         )
-        calls = asked_calls(tables, protocol=protocol, population=population)
-        rows = judge_calls(
-            calls,
-            judge,
-            store_of=lambda call: shelves.shelf(ANSWER_KIND, call_id=call, made_by=made_by),
-            progress=progress,
+        answered = _ask_elsewhere(calls, asking, chosen, load_rubric(protocol), executor, progress)
+    else:
+        asker = _Asker(chosen, protocol=protocol, facts=population.facts, kept=kept)
+        try:
+            answered = _Answered(
+                rows=asker.rows(calls, progress),
+                device=asker.backend.device,
+                build=asker.backend.build,
+            )
+        finally:
+            asker.backend.close()
+    return _judged(answered, chosen, load_rubric(protocol))
+
+
+def _ask_elsewhere(
+    calls: Sequence[AskedCall],
+    asking: _Asking,
+    chosen: ChosenJudge,
+    rubric: Rubric,
+    executor: Executor,
+    progress: Callable[[int, int], None],
+) -> _Answered:
+    """Return the answers of a cluster's workers, in the order of `calls`."""
+    by_call: list[list[Row]] = [[] for _ in calls]
+    told: set[tuple[str, str]] = set()
+    order = sorted(range(len(calls)), key=lambda at: (-len(calls[at].turns or ()), at))
+    gpus = 1 if asking.gpu_layers else 0
+    with closing(executor.run(asking, calls, order=order, gpus=gpus)) as results:
+        for done, (at, found) in enumerate(results, start=1):
+            if isinstance(found, Lost):
+                by_call[at] = _lost_rows(calls[at], chosen, rubric)
+            else:
+                by_call[at] = found.rows
+                told.add((found.device, found.build))
+            progress(done, len(calls))
+    if len(told) != 1:
+        raise InstrumentError(
+            Problem(
+                code="worker_differs",
+                found=f"workers judged on {len(told)} builds or devices"
+                + "".join(f"; {' on '.join(reversed(pair))}" for pair in sorted(told)),
+                expected="one, as answers may differ between them",
+                remedy="start the cluster with one kind of machine; no answer is lost",
+            )
         )
-        verdicts = make_table("verdicts", rows)
-    finally:
-        backend.close()
+    ((device, build),) = told
+    return _Answered(rows=[row for rows in by_call for row in rows], device=device, build=build)
+
+
+def _lost_rows(call: AskedCall, chosen: ChosenJudge, rubric: Rubric) -> list[Row]:
+    return [
+        {
+            "call_id": call.call_id,
+            "question": question,
+            "model": chosen.use.model or chosen.path.name,
+            "model_sha256": chosen.sha256,
+            "rubric_sha256": rubric.sha256,
+            "source": "judge",
+            "verdict": None,
+            "undetermined": _WORKER_LOST,
+        }
+        for question in call.questions
+    ]
+
+
+def _judged(answered: _Answered, chosen: ChosenJudge, rubric: Rubric) -> Judged:
+    settings, verdicts = chosen.settings, make_table("verdicts", answered.rows)
     total = pl.col("p_true") + pl.col("p_false")
     margin = (pl.col("p_true") - pl.col("p_false")).abs()
-    answered = verdicts.filter(pl.col("verdict").is_not_null())
+    sure = verdicts.filter(pl.col("verdict").is_not_null())
     return Judged(
         verdicts=verdicts,
         provenance={
@@ -266,12 +428,12 @@ def judge_run(
             "sha256": chosen.sha256,
             "is_pinned": chosen.use.kind == "pinned",
             "library": f"{settings.library} {importlib.metadata.version(settings.library)}",
-            "device": backend.device,
+            "device": answered.device,
             "gpu_layers": settings.gpu_layers,
-            "build": backend.build,
+            "build": answered.build,
             "rubric_sha256": rubric.sha256,
             "asked": verdicts.height,
-            "undetermined": verdicts.height - answered.height,
-            "fragile": answered.filter(margin < settings.fragile_margin * total).height,
+            "undetermined": verdicts.height - sure.height,
+            "fragile": sure.filter(margin < settings.fragile_margin * total).height,
         },
     )

@@ -1,13 +1,13 @@
 """The pure reduction of a run: evidence tables in, records and the decision table out.
 
 `score` and `rescore` share it, so that a run that is scored again under its own protocol is the
-same run.
+same run. Each partition of a run is reduced by itself; what they tell is added.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -42,12 +42,13 @@ __all__ = [
     "READ",
     "Reading",
     "Reduced",
-    "RunResult",
+    "Told",
+    "Totals",
     "absent_part",
     "call_name_key",
     "records_of",
     "reduce_part",
-    "reduce_run",
+    "slots_of_run",
     "tables_of",
 ]
 
@@ -79,45 +80,30 @@ READ = (
 
 #: What Python does not write as it is between single quotes.
 _ODD = r"[^ -~]|['\\\\]"
+#: Rows of inputs that are one text at a time.
+_KEY_ROWS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
-    """What a run gave.
+class Totals:
+    """What a partition holds beside what its records tell.
 
     Parameters
     ----------
-    records : dict of str to dict
-        The record of each agent, by fingerprint.
-    decisions : polars.DataFrame
-        The decision table.
-    tables : dict of polars.DataFrame
-        The evidence tables.
-    problems : tuple of Problem
-        What was wrong with the sources themselves; those of calls are in ``tables``.
+    calls, open_n, errors, without_transcript : int
+        All calls; those not evaluated; problems that made evidence unusable; usable calls without
+        a transcript.
     """
 
-    records: dict[str, dict[str, Any]]
-    decisions: pl.DataFrame
-    tables: dict[str, pl.DataFrame] = field(repr=False)
-    problems: tuple[Problem, ...]
+    calls: int = 0
+    open_n: int = 0
+    errors: int = 0
+    without_transcript: int = 0
 
-    @property
-    def has_bad_input(self) -> bool:
-        """Whether some source or bundle was unusable, wholly or in part."""
-        bad = self.tables["problems"].filter(pl.col("level") == "error")
-        return any(problem.level == "error" for problem in self.problems) or not bad.is_empty()
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether no call is open."""
-        return self.decisions.filter(pl.col("state") == "not_evaluated").is_empty()
-
-    @property
-    def without_transcript(self) -> int:
-        """How many usable calls have no transcript to read."""
-        bare = pl.col("exclusion_reason").is_null() & ~pl.col("has_transcript")
-        return self.tables["calls"].filter(bare).height
+    def __add__(self, other: Totals) -> Totals:
+        """Return both together."""
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Totals(**dict(zip(Totals.__slots__, (a + b for a, b in pairs), strict=True)))
 
 
 #: What the calls of an agent say of it, one row an agent; adds up over partitions.
@@ -192,21 +178,27 @@ def call_name_key(inputs: pl.DataFrame) -> bytes:
     inputs : polars.DataFrame
         Columns call, file, sha256, in the run's order.
     """
-    return hashlib.sha256(b"call names\0" + _listed(inputs).encode()).digest()
+    found = hashlib.sha256(b"call names\0[")
+    for at, rows in enumerate(inputs.iter_slices(_KEY_ROWS)):
+        found.update((", " if at else "").encode() + _listed(rows).encode())
+    found.update(b"]")
+    return found.digest()
 
 
 def _listed(inputs: pl.DataFrame) -> str:
-    """Return the rows as Python writes a list of them; as one text operation where none is odd."""
+    """Return the rows as Python writes a list of them, without its brackets.
+
+    As one text operation where none is odd.
+    """
     names = inputs.columns
     odd = inputs.select(pl.any_horizontal(pl.col(names).str.contains(_ODD)).any()).item()
     if odd or inputs.is_empty():
-        return repr(inputs.to_dicts())
+        return repr(inputs.to_dicts())[1:-1]
     parts = [
         part for name in names for part in (pl.lit(f"'{name}': '"), pl.col(name), pl.lit("', "))
     ]
     parts[-1] = pl.lit("'}")
-    rows = inputs.select(pl.concat_str(pl.lit("{"), *parts).str.join(", ")).item()
-    return f"[{rows}]"
+    return str(inputs.select(pl.concat_str(pl.lit("{"), *parts).str.join(", ")).item())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,6 +219,23 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a partition tells of a run, however many calls it has.
+
+    Parameters
+    ----------
+    summaries : dict of str to Summary
+        By agent fingerprint.
+    agents : polars.DataFrame
+        What its calls say of each agent.
+    """
+
+    summaries: dict[str, Summary]
+    agents: pl.DataFrame
+    totals: Totals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reduced:
     """A partition of a run, reduced.
 
@@ -234,18 +243,14 @@ class Reduced:
     ----------
     decisions : polars.DataFrame
         The decision table of its calls.
-    tables : dict of polars.DataFrame
-        The evidence tables, with those that are `DERIVED`.
-    summaries : dict of str to Summary
-        By agent fingerprint.
-    agents : polars.DataFrame
-        What its calls say of each agent.
+    derived : dict of polars.DataFrame
+        The tables `DERIVED`.
+    told : Told
     """
 
     decisions: pl.DataFrame
-    tables: dict[str, pl.DataFrame] = field(repr=False)
-    summaries: dict[str, Summary]
-    agents: pl.DataFrame
+    derived: dict[str, pl.DataFrame] = field(repr=False)
+    told: Told
 
 
 def reduce_part(
@@ -256,21 +261,19 @@ def reduce_part(
     Parameters
     ----------
     tables : mapping of str to polars.DataFrame
-        The tables `READ`; others are passed on.
+        The tables `READ`, with the columns of `columns_needed` at least.
     twice : polars.DataFrame
         `slots_taken_twice` of the whole run.
     """
     law, people = reading.protocol, reading.population
     judge_free = reading.judge.kind == "none"
-    detection = detect(_numbered(tables), protocol=law, population=people)
+    given = _numbered({name: tables[name] for name in READ})
+    detection = detect(given, protocol=law, population=people)
     decisions = decision_table(
         detection, protocol=law, population=people, judge_free=judge_free, twice=twice
     )
     agents = _agents(tables["calls"])
-    derived = {name: _named(detection.tables[name]) for name in DERIVED}
-    return Reduced(
-        decisions=_named(decisions),
-        tables={**tables, **derived},
+    told = Told(
         summaries={
             name: summarise(
                 *_of_agent(decisions, detection.tables, name),
@@ -281,6 +284,19 @@ def reduce_part(
             for name in agents["agent_fingerprint"]
         },
         agents=agents,
+        totals=_totals(tables, decisions),
+    )
+    derived = {name: _named(detection.tables[name]) for name in DERIVED}
+    return Reduced(decisions=_named(decisions), derived=derived, told=told)
+
+
+def _totals(tables: Mapping[str, pl.DataFrame], decisions: pl.DataFrame) -> Totals:
+    bare = pl.col("exclusion_reason").is_null() & ~pl.col("has_transcript")
+    return Totals(
+        calls=decisions.height,
+        open_n=int((decisions["state"] == "not_evaluated").sum()),
+        errors=int((tables["problems"]["level"] == "error").sum()),
+        without_transcript=tables["calls"].filter(bare).height,
     )
 
 
@@ -320,26 +336,27 @@ def absent_part(slots: pl.DataFrame, reading: Reading) -> Reduced:
     law, people = reading.protocol, reading.population
     rows = missing_calls(slots, protocol=law, population=people)
     nothing = {name: empty_table(name) for name in TABLES}
-    return Reduced(
-        decisions=rows,
-        tables=nothing,
-        summaries={
-            name: summarise(
-                ours,
-                nothing,
-                protocol=law,
-                population=people,
-                judge_free=reading.judge.kind == "none",
-            )
-            for (name,), ours in rows.partition_by("agent_fingerprint", as_dict=True).items()
-            if name is not None
-        },
+    summaries = {
+        str(name): summarise(
+            ours,
+            nothing,
+            protocol=law,
+            population=people,
+            judge_free=reading.judge.kind == "none",
+        )
+        for (name,), ours in rows.partition_by("agent_fingerprint", as_dict=True).items()
+        if name is not None
+    }
+    told = Told(
+        summaries=summaries,
         agents=pl.DataFrame(schema=_AGENTS),
+        totals=Totals(open_n=rows.height),
     )
+    return Reduced(decisions=rows, derived={name: nothing[name] for name in DERIVED}, told=told)
 
 
 def records_of(
-    parts: Iterable[Reduced],
+    parts: Iterable[Told],
     reading: Reading,
     *,
     provenance: Mapping[str, Any],
@@ -350,8 +367,8 @@ def records_of(
 
     Parameters
     ----------
-    parts : iterable of Reduced
-        All partitions; of each only summaries and agents are read.
+    parts : iterable of Told
+        Of all partitions, and of `absent_part`.
     call_key : bytes
         `call_name_key` of the run's inputs.
     evaluated_at : str or None
@@ -398,40 +415,27 @@ def records_of(
     }
 
 
-def reduce_run(
-    tables: dict[str, pl.DataFrame],
-    *,
-    law: Protocol,
-    people: Population,
-    judge: JudgeUse,
-    transcriber: TranscriberUse,
-    provenance: Mapping[str, Any],
-    call_key: bytes,
-    evaluated_at: str | None,
-) -> RunResult:
-    """Return the records and decisions that the evidence of all calls gives, in one partition.
+def slots_of_run(
+    calls: Iterable[pl.DataFrame], *, protocol: Protocol, population: Population
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return what the standing of a call takes from all others: two tables.
 
     Parameters
     ----------
-    tables : dict of polars.DataFrame
-        The tables `READ`; others are passed on.
-    call_key, evaluated_at
-        As for `records_of`.
+    calls : iterable of polars.DataFrame
+        Table calls of each partition.
 
-    Raises
-    ------
-    BundleError
-        ``no_usable_bundle``: no call names its agent.
+    Returns
+    -------
+    slots, twice : polars.DataFrame
+        `call_slots` of all calls, and `slots_taken_twice` of those in order.
     """
-    reading = Reading(protocol=law, population=people, judge=judge, transcriber=transcriber)
-    calls = tables["calls"]
-    twice = slots_taken_twice(slots_in_order(calls, protocol=law, population=people))
-    parts = [
-        reduce_part(tables, reading, twice=twice),
-        absent_part(call_slots(calls, population=people), reading),
-    ]
-    records = records_of(
-        parts, reading, provenance=provenance, call_key=call_key, evaluated_at=evaluated_at
-    )
-    decisions = pl.concat([part.decisions for part in parts])
-    return RunResult(records=records, decisions=decisions, tables=parts[0].tables, problems=())
+    slots, in_order = [], []
+    # Few agents, many calls: a number each.
+    number = pl.col("agent_fingerprint").cast(pl.Categorical)
+    for table in calls:
+        slots.append(call_slots(table, population=population).with_columns(number))
+        told = slots_in_order(table, protocol=protocol, population=population)
+        in_order.append(told.with_columns(number))
+    twice = slots_taken_twice(pl.concat(in_order))
+    return pl.concat(slots), twice.with_columns(pl.col("agent_fingerprint").cast(pl.String))

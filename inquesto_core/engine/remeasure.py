@@ -12,20 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from inquesto_core.bundle import find_bundles, read_bundle
-from inquesto_core.engine.extract import extract_all, vad_provenance
+from inquesto_core.bundle import at_hand, find_bundles, read_bundle
+from inquesto_core.engine.extract import Extracted, extract_all, vad_provenance
 from inquesto_core.engine.reduction import tables_of
 from inquesto_core.errors import BundleError, SchemaError
 from inquesto_core.evidence import sort_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from inquesto_core.bundle import BundleRef
+    from inquesto_core.engine.executors import Executor
+    from inquesto_core.places import Location
     from inquesto_core.protocol import Protocol
 
-__all__ = ["EVIDENCE_MISSING", "Remeasured", "remeasured"]
+__all__ = ["EVIDENCE_MISSING", "Remeasuring", "remeasuring"]
 
 #: Why the timing of a call is not evaluated whose bundle was not shown.
 EVIDENCE_MISSING = "evidence_missing"
@@ -38,56 +40,92 @@ Digests = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remeasured:
-    """Evidence tables, which instrument took them, and what is to be said of it."""
-
-    tables: dict[str, pl.DataFrame]
-    vad: dict[str, Any]
-    notes: tuple[str, ...]
-
-
-def remeasured(
-    tables: Mapping[str, pl.DataFrame],
-    inputs: Sequence[Mapping[str, Any]],
-    sources: Sequence[str | Path],
-    *,
-    protocol: Protocol,
-    kept: Path,
-    scratch: Path,
-    workers: int,
-    progress: Callable[[int, int], None],
-) -> Remeasured:
-    """Return a run's evidence as `protocol` measures it.
+class Remeasuring:
+    """What was measured anew of a run, to be put in the place of what its partitions hold.
 
     Parameters
     ----------
-    tables : mapping of str to polars.DataFrame
-        The evidence of the run; verdicts in them are those that it was scored with.
-    inputs : sequence of dict
-        Those of its manifest: call, file, sha256.
+    found : dict of call id to Extracted
+    lost : frozenset of str
+        Calls whose bundle was not shown.
+    kept : Location
+        The store of what was measured.
+    vad : dict
+        Which instrument measured.
+    notes : tuple of str
+        What is to be said of it.
+    """
+
+    found: dict[str, Extracted]
+    lost: frozenset[str]
+    kept: Location
+    vad: dict[str, Any]
+    notes: tuple[str, ...]
+
+    def part(self, tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+        """Return the evidence of a partition as the protocol measures it.
+
+        Parameters
+        ----------
+        tables : mapping of str to polars.DataFrame
+            The evidence of the run; verdicts in them are those that it was scored with.
+        """
+        calls = tables["calls"]["call_id"].to_list()
+        ours = [call_id for call_id in calls if call_id in self.found]
+        fresh = tables_of(self.found[call_id].rows for call_id in ours)
+        measured = pl.Series("call_id", sorted(ours), dtype=pl.String)
+        lost = pl.Series("call_id", sorted(self.lost.intersection(calls)), dtype=pl.String)
+        out = {
+            name: sort_table(name, pl.concat([_others(table, measured), fresh[name]]))
+            for name, table in tables.items()
+        }
+        out["calls"] = _without_timing(_with_fingerprints(out["calls"], tables["calls"]), lost)
+        out |= {name: _others(out[name], lost) for name in _SOUND}
+        out |= {name: out[name].clear() for name in _HEARD}
+        out["verdicts"] = _verdicts(tables, out["transcript"], fresh["verdicts"], measured)
+        return out
+
+
+def remeasuring(
+    inputs: pl.DataFrame,
+    sources: Sequence[str | Path],
+    *,
+    allowed: Collection[str],
+    protocol: Protocol,
+    kept: Location,
+    scratch: Path,
+    executor: Executor,
+    progress: Callable[[int, int], None],
+) -> Remeasuring:
+    """Measure a run's bundles as `protocol` does.
+
+    Parameters
+    ----------
+    inputs : polars.DataFrame
+        Those of the run: call, file, sha256.
     sources : sequence of path
         Bundles, folders of bundles, archives or manifests.
+    allowed : collection of str
+        Schemes of remote sources.
+    executor : Executor
+        Who measures.
     """
-    wanted = _wanted(inputs)
-    refs = _matching(find_bundles(sources, scratch=scratch).refs, wanted)
+    wanted = _wanted(inputs.to_dicts())
+    refs = _matching(find_bundles(sources, scratch=scratch, allowed=allowed).refs, wanted)
     extracted = extract_all(
-        list(refs.values()), protocol=protocol, kept=kept, workers=workers, progress=progress
+        list(refs.values()), protocol=protocol, kept=kept, executor=executor, progress=progress
     )
-    fresh = tables_of(item.rows for item in extracted)
-    measured = pl.Series("call_id", sorted(refs), dtype=pl.String)
-    lost = pl.Series("call_id", sorted(set(wanted.values()) - set(refs)), dtype=pl.String)
-    out = {
-        name: sort_table(name, pl.concat([_others(table, measured), fresh[name]]))
-        for name, table in tables.items()
-    }
-    out["calls"] = _without_timing(_with_fingerprints(out["calls"], tables["calls"]), lost)
-    out |= {name: _others(out[name], lost) for name in _SOUND}
-    out |= {name: out[name].clear() for name in _HEARD}
-    out["verdicts"] = _verdicts(tables, out["transcript"], fresh["verdicts"], measured)
+    lost = frozenset(wanted.values()) - frozenset(refs)
     notes = [f"{len(refs)} calls were measured anew: this protocol measures differently"]
-    if lost.len():
-        notes.append(f"{lost.len()} calls have no bundle in the sources: {EVIDENCE_MISSING}")
-    return Remeasured(tables=out, vad=vad_provenance(protocol), notes=tuple(notes))
+    if lost:
+        notes.append(f"{len(lost)} calls have no bundle in the sources: {EVIDENCE_MISSING}")
+    return Remeasuring(
+        found=dict(zip(refs, extracted, strict=True)),
+        lost=lost,
+        kept=kept,
+        vad=vad_provenance(protocol),
+        notes=tuple(notes),
+    )
 
 
 def _wanted(inputs: Sequence[Mapping[str, Any]]) -> dict[Digests, str]:
@@ -103,7 +141,8 @@ def _matching(refs: Sequence[BundleRef], wanted: Mapping[Digests, str]) -> dict[
     found: dict[str, BundleRef] = {}
     for ref in refs:
         try:
-            bundle = read_bundle(ref)
+            with at_hand(ref):
+                bundle = read_bundle(ref)
         except (BundleError, SchemaError):
             continue
         call_id = wanted.get(frozenset(bundle.digests))

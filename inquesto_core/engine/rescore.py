@@ -1,13 +1,15 @@
 """Reduce the evidence of a stored run under another protocol, and say what that changed.
 
 Where both protocols measure the same, nothing is listened to, read or asked: evidence tables in,
-record out. Where they do not, each call is measured anew from the bundle that the run's manifest
-names by its digests; a call whose bundle is not shown stays in the run as not evaluated.
+record out, partition by partition. Where they do not, each call is measured anew from the bundle
+that the run's manifest names by its digests; a call whose bundle is not shown stays in the run as
+not evaluated.
 """
 
 from __future__ import annotations
 
 import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,39 +18,38 @@ import polars as pl
 
 from inquesto_core import __version__
 from inquesto_core.canonical import digest_bytes
-from inquesto_core.compare import Reading, call_differences
+from inquesto_core.compare import DifferenceCounts, add_difference_counts
+from inquesto_core.engine.executors import InProcess, choose_executor
+from inquesto_core.engine.partitions import WHOLE
 from inquesto_core.engine.reduction import (
-    EXTRACTED,
-    READ,
-    RunResult,
+    Reading,
+    absent_part,
     call_name_key,
-    reduce_run,
+    records_of,
+    slots_of_run,
 )
-from inquesto_core.engine.remeasure import remeasured
+from inquesto_core.engine.remeasure import Remeasuring, remeasuring
+from inquesto_core.engine.rescore_part import SHOWN_CALLS, PartRescored, RescoringPart
+from inquesto_core.engine.run_folder import DIFFERENCES_FILE, About, RunFolder
 from inquesto_core.engine.run_protocol import population_of_run, protocol_of_run
-from inquesto_core.engine.stored import (
-    RunFolder,
-    evidence_use,
-    load_run,
-    stored_use,
-    table_file,
-)
+from inquesto_core.engine.run_result import RunResult
+from inquesto_core.engine.stored import INPUTS_FILE, evidence_use, open_run, stored_use
 from inquesto_core.errors import Problem, ProtocolError, StoreError
 from inquesto_core.events import check_predicates
 from inquesto_core.evidence.store import EvidenceStore
+from inquesto_core.places import allowed_schemes, locate
 from inquesto_core.protocol import diff_protocols, load_protocol
 from inquesto_core.score import JudgeUse, TranscriberUse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from inquesto_core.engine.executors import Executor
     from inquesto_core.engine.stored import EvidenceUse, StoredRun
+    from inquesto_core.places import Location
     from inquesto_core.protocol import Change, Protocol
 
 __all__ = ["DIFFERENCES_FILE", "Rescored", "rescore"]
-
-#: Where the call-by-call difference lies in the new run.
-DIFFERENCES_FILE = "differences.parquet"
 
 _RUN_UNKNOWN = ("run_protocol_unknown", "run_protocol_differs")
 
@@ -60,12 +61,12 @@ class Rescored:
     Parameters
     ----------
     before : StoredRun
+        Without its tables.
     protocol : Protocol
         The one after.
     result : RunResult
-        As `score` gives it, but without the tables that no score is read from.
-    differences : polars.DataFrame
-        Table `DIFFERENCES`.
+    counts : DifferenceCounts
+        What differs, counted, and the first calls of it.
     changes : tuple of Change
         What the protocol says differently.
     notes : tuple of str
@@ -75,9 +76,16 @@ class Rescored:
     before: StoredRun
     protocol: Protocol
     result: RunResult
-    differences: pl.DataFrame
+    counts: DifferenceCounts
     changes: tuple[Change, ...]
     notes: tuple[str, ...]
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """Return what differs, call by call, read from the new run: the table `DIFFERENCES`."""
+        folder = self.result.folder
+        files = [folder / DIFFERENCES_FILE, *sorted(folder.glob(f"parts/*/{DIFFERENCES_FILE}"))]
+        return pl.concat([pl.read_parquet(file) for file in files if file.is_file()])
 
 
 def _ignore(done: int, total: int) -> None:
@@ -91,9 +99,13 @@ def rescore(
     out: str | Path,
     sources: Sequence[str | Path] = (),
     store: str | Path | None = None,
+    allow_remote: Sequence[str] = (),
     run_protocol: str | Path | None = None,
-    workers: int = 1,
+    workers: int = 0,
+    executor: str = "local",
+    address: str | None = None,
     progress: Callable[[int, int], None] = _ignore,
+    reduction_progress: Callable[[int, int], None] = _ignore,
 ) -> Rescored:
     """Return what a stored run is under another protocol, and write it as the run folder `out`.
 
@@ -107,11 +119,15 @@ def rescore(
         Where the run's bundles lie; needed only where `protocol` measures something differently.
     store : path, optional
         An evidence store to read and fill: what it holds is not measured anew.
+    allow_remote : sequence of str
+        Schemes of sources and of a store that are not on this machine (``s3``); default none.
     run_protocol : str or path, optional
         The protocol that the run was scored with; the shipped one of its name by default. Where it
         is not at hand, only its thresholds are unknown.
-    workers : int
-        Processes that measure; changes no byte of the result.
+    workers, executor, address
+        Who measures and who reduces, as for `score`; changes no byte of the result.
+    progress, reduction_progress : callable
+        Told how many of how many calls are measured anew, and reduced.
 
     Raises
     ------
@@ -129,93 +145,146 @@ def rescore(
                 expected="another folder: a record that was issued is not rewritten",
             )
         )
-    law, stored = load_protocol(protocol), load_run(run, tables=(*READ, "events"))
+    allowed = allowed_schemes(allow_remote)
+    law, stored = load_protocol(protocol), open_run(run)
     use, now = stored_use(stored), evidence_use(law, JudgeUse(kind="none"), _NOBODY)
     old, notes = _protocol_before(stored, run_protocol)
     people = population_of_run(stored, protocol=law)
     check_predicates(people)
-    folder = RunFolder(Path(out))
-    tables = {name: stored.tables[name] for name in READ}
-    taken_over = {name: Path(run) / table_file(name) for name in EXTRACTED}
-    provenance = _provenance(stored, law)
-    if use.measurement != now.measurement:
-        _refuse_unmeasured(use, sources)
-        folder.open()
-        kept = folder.kept if store is None else EvidenceStore.open(Path(store)).root
-        with tempfile.TemporaryDirectory(prefix="inquesto-") as scratch:
-            again = remeasured(
-                load_run(run, tables=EXTRACTED).tables,
-                stored.inputs.to_dicts(),
-                sources,
-                protocol=law,
-                kept=kept,
-                scratch=Path(scratch),
-                workers=workers,
-                progress=progress,
-            )
-        if store is not None:
-            EvidenceStore.of(kept).pack()
-        tables, taken_over, provenance["vad"] = again.tables, {}, again.vad
-        provenance.pop("asr", None)
-        notes += again.notes
-    else:
-        folder.open()
-    judge, tables, judged_notes = _judge(use, now, tables)
-    if judge.kind == "none":
-        provenance.pop("judge", None)
-        taken_over.pop("verdicts", None)
+    judge, judged_notes = _judge(use, now)
     transcriber = use.transcriber
     if transcriber.kind == "pinned" and use.heard_with != now.heard_with:
         transcriber = replace(transcriber, kind="folder")
-    evaluated_at = (stored.manifest.get("parameters") or {}).get("evaluated_at")
-    result = reduce_run(
-        tables,
-        law=law,
-        people=people,
-        judge=judge,
-        transcriber=transcriber,
-        provenance=provenance,
-        call_key=call_name_key(stored.inputs),
-        evaluated_at=evaluated_at,
-    )
+    reading = Reading(protocol=law, population=people, judge=judge, transcriber=transcriber)
+    folder, provenance = RunFolder(Path(out)), _provenance(stored, law)
     changes = diff_protocols(old, law) if old is not None else ()
-    differences = call_differences(
-        Reading(
-            decisions=stored.decisions,
-            events=stored.tables["events"],
-            judge_free=use.judge.kind == "none",
-        ),
-        Reading(
-            decisions=result.decisions,
-            events=result.tables["events"],
-            judge_free=judge.kind == "none",
-        ),
-        was=old,
-        now=law,
-        changes=changes,
+    doing = choose_executor(executor, workers=workers, address=address)
+    with ExitStack() as stack:
+        again: Remeasuring | None = None
+        if use.measurement != now.measurement:
+            _refuse_unmeasured(use, sources)
+        folder.open()
+        if use.measurement != now.measurement:
+            again = remeasuring(
+                stored.inputs,
+                sources,
+                allowed=allowed,
+                protocol=law,
+                kept=_kept(folder, store, allowed),
+                scratch=Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="inquesto-"))),
+                executor=doing,
+                progress=progress,
+            )
+            provenance["vad"] = again.vad
+            provenance.pop("asr", None)
+            notes += again.notes
+        if judge.kind == "none":
+            provenance.pop("judge", None)
+        slots, twice = slots_of_run(_calls(stored), protocol=law, population=people)
+        absent = absent_part(slots, reading)
+        is_whole = stored.parts == (WHOLE,)
+        doing_part = RescoringPart(
+            stored=stored,
+            out=folder.path.resolve(),
+            reading=reading,
+            twice=twice,
+            before=old,
+            was_judge_free=use.judge.kind == "none",
+            drops_verdicts=judge.kind == "none",
+            changes=changes,
+            missing=absent.decisions if is_whole else absent.decisions.clear(),
+            again=again,
+        )
+        if is_whole or again is not None:
+            doing = InProcess()
+        parts = []
+        for part in _in_order(doing_part, stored.parts, doing):
+            parts.append(part)
+            reduction_progress(sum(each.told.totals.calls for each in parts), slots.height)
+        if store is not None and again is not None:
+            EvidenceStore.of(again.kept).pack()
+    key = stored.call_key or call_name_key(stored.inputs)
+    evaluated_at = (stored.manifest.get("parameters") or {}).get("evaluated_at")
+    told = [*(part.told for part in parts), absent.told]
+    records = records_of(
+        told, reading, provenance=provenance, call_key=key, evaluated_at=evaluated_at
     )
     notes += judged_notes
-    folder.write(
-        result,
-        inputs=stored.inputs,
-        provenance=provenance,
-        protocol=law,
-        population=people,
-        evidence=evidence_use(law, judge, transcriber),
-        evaluated_at=evaluated_at,
-        rescored_from=_origin(stored, Path(run), notes),
-        beside={DIFFERENCES_FILE: differences},
-        taken_over=taken_over,
+    written = folder.take_over(WHOLE, [INPUTS_FILE], run=stored.folder, digests=stored.outputs)
+    for part in parts:
+        written |= part.written
+    folder.finish(
+        records,
+        parts=written,
+        missing=None if is_whole else absent.decisions,
+        about=About(
+            protocol=law,
+            population=people,
+            evidence=evidence_use(law, judge, transcriber),
+            provenance=provenance,
+            inputs_n=stored.manifest["inputs"]["rows"],
+            call_key=key,
+            evaluated_at=evaluated_at,
+            rescored_from=_origin(stored, Path(run), notes),
+        ),
     )
+    totals = sum((each.totals for each in told[1:]), told[0].totals)
     return Rescored(
         before=stored,
         protocol=law,
-        result=result,
-        differences=differences,
+        result=RunResult(records=records, folder=folder.path, totals=totals),
+        counts=add_difference_counts([part.counts for part in parts], shown=SHOWN_CALLS),
         changes=changes,
         notes=notes,
     )
 
+
+def _kept(folder: RunFolder, store: str | Path | None, allowed: Collection[str]) -> Location:
+    """Return the evidence store of what is measured anew."""
+    if store is None:
+        return folder.kept
+    return EvidenceStore.open(locate(store, allowed=allowed)).root
+
+
+def _calls(stored: StoredRun) -> Iterator[pl.DataFrame]:
+    """Yield of each partition what the slots of its calls are read from."""
+    for part in stored.parts:
+        yield stored.part(part, {"calls": _SLOT_COLUMNS})["calls"]
+
+
+def _in_order(
+    do: RescoringPart, parts: Sequence[str], executor: Executor
+) -> Iterator[PartRescored]:
+    """Yield each partition rescored, in the order of `parts`."""
+    waiting: dict[int, PartRescored] = {}
+    following = 0
+    for at, done in executor.run(do, parts, order=range(len(parts))):
+        if not isinstance(done, PartRescored):
+            raise StoreError(
+                Problem(
+                    code="workers_failed",
+                    found=f"a worker was lost {done.times} times with one partition: {done.how}",
+                    expected="memory for a partition in each worker",
+                    remedy="free memory, or ask for fewer with --workers",
+                )
+            )
+        waiting[at] = done
+        while following in waiting:
+            yield waiting.pop(following)
+            following += 1
+
+
+#: What the slots of all calls are read from.
+_SLOT_COLUMNS = (
+    "call_id",
+    "agent_fingerprint",
+    "scenario_id",
+    "condition",
+    "group",
+    "trial",
+    "exclusion_reason",
+    "ended_reason",
+)
 
 _NOBODY = TranscriberUse(kind="none")
 
@@ -264,9 +333,7 @@ def _refuse_unmeasured(use: EvidenceUse, sources: Sequence[str | Path]) -> None:
         )
 
 
-def _judge(
-    use: EvidenceUse, now: EvidenceUse, tables: dict[str, pl.DataFrame]
-) -> tuple[JudgeUse, dict[str, pl.DataFrame], tuple[str, ...]]:
+def _judge(use: EvidenceUse, now: EvidenceUse) -> tuple[JudgeUse, tuple[str, ...]]:
     """Return whose verdicts are read.
 
     Recorded labels stand whatever the protocol asks with. A model's answers are answers to a rubric
@@ -274,12 +341,12 @@ def _judge(
     """
     is_model = use.judge.kind in ("pinned", "gguf")
     if not is_model or use.asked_with == now.asked_with:
-        return use.judge, tables, ()
+        return use.judge, ()
     note = (
         "judge-free: the run's verdicts were given to another rubric or judge pin than this "
         "protocol's; score the bundles with --judge pinned for answers"
     )
-    return JudgeUse(kind="none"), {**tables, "verdicts": tables["verdicts"].clear()}, (note,)
+    return JudgeUse(kind="none"), (note,)
 
 
 def _origin(stored: StoredRun, run: Path, notes: tuple[str, ...]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,21 @@ import polars as pl
 from inquesto_core import __version__
 from inquesto_core.bundle import find_bundles
 from inquesto_core.canonical import digest_json
+from inquesto_core.engine.executors import choose_executor
 from inquesto_core.engine.extract import Extracted, extract_all, unusable, vad_provenance
+from inquesto_core.engine.gathered import Gathered
 from inquesto_core.engine.judging import choose_judge, judge_run, needs_model
-from inquesto_core.engine.reduction import RunResult, call_name_key, reduce_run, tables_of
-from inquesto_core.engine.stored import INPUTS, RunFolder, evidence_use
+from inquesto_core.engine.reduction import (
+    Reading,
+    absent_part,
+    call_name_key,
+    records_of,
+    reduce_part,
+    slots_of_run,
+)
+from inquesto_core.engine.run_folder import About, RunFolder
+from inquesto_core.engine.run_result import RunResult
+from inquesto_core.engine.stored import INPUTS, evidence_use
 from inquesto_core.engine.transcribing import (
     choose_transcriber,
     needs_transcriber,
@@ -24,6 +35,7 @@ from inquesto_core.engine.transcribing import (
 from inquesto_core.errors import BundleError, Problem, ProtocolError
 from inquesto_core.events import check_predicates
 from inquesto_core.evidence.store import EvidenceStore
+from inquesto_core.places import allowed_schemes, locate
 from inquesto_core.protocol import load_population, load_protocol
 from inquesto_core.score import (
     JudgeUse,
@@ -32,11 +44,22 @@ from inquesto_core.score import (
 from inquesto_core.score.accounting import DUPLICATE_CALL_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from inquesto_core.bundle import BundleRef
+    from inquesto_core.engine.executors import Executor
+    from inquesto_core.engine.judging import ChosenJudge
+    from inquesto_core.engine.transcribing import ChosenTranscriber
+    from inquesto_core.places import Location
     from inquesto_core.protocol import Population, Protocol
 
 __all__ = ["score"]
+
+#: What hearers and judges say of themselves that adds up over partitions.
+_ADDED = {
+    "asr": ("calls", "read", "words", "dropped"),
+    "judge": ("asked", "undetermined", "fragile"),
+}
 
 
 def _ignore(done: int, total: int) -> None:
@@ -65,7 +88,7 @@ def _one_a_call(extracted: Sequence[Extracted]) -> list[Extracted]:
             )
             merged = tuple(sorted(pair for item in items for pair in item.digests))
             rows = unusable(call_id, DUPLICATE_CALL_ID, problem)
-            out.append(Extracted(call_id=call_id, rows=rows, digests=merged, ref=items[0].ref))
+            out.append(Extracted(call_id=call_id, own=rows, digests=merged, ref=items[0].ref))
     return out
 
 
@@ -81,24 +104,69 @@ def _with_fingerprint(calls: pl.DataFrame) -> pl.DataFrame:
             dtype=pl.String,
         )
     )
-    named_calls = (
+    return (
         calls.join(named, on=["agent_name", "agent_config"], how="left", maintain_order="left")
         .with_columns(agent_fingerprint=pl.coalesce("agent_fingerprint", "derived"))
         .drop("derived")
     )
-    known = named_calls["agent_fingerprint"].drop_nulls().unique()
-    # A call.json that cannot be read names no agent: it is the only one's, and none's of several.
-    only = known[0] if known.len() == 1 else None
-    return named_calls.with_columns(pl.col("agent_fingerprint").fill_null(pl.lit(only)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """What the calls of a run say together.
+
+    Parameters
+    ----------
+    agents : frozenset of str
+        Fingerprints.
+    populations : frozenset of str
+    carry_verdicts : bool
+        There are usable calls, and each brings verdicts; unreadable ones are there, undetermined.
+    verdict_models : frozenset of (model, SHA-256)
+    """
+
+    agents: frozenset[str]
+    populations: frozenset[str]
+    carry_verdicts: bool
+    verdict_models: frozenset[tuple[str | None, str | None]]
+
+    @property
+    def only_agent(self) -> str | None:
+        """Return the only agent, whose a call.json is that names none; None of several."""
+        return next(iter(self.agents)) if len(self.agents) == 1 else None
+
+
+def _facts(gathered: Gathered) -> _Facts:
+    agents: set[str] = set()
+    populations: set[str] = set()
+    models: set[tuple[str | None, str | None]] = set()
+    usable_n = carrying_n = 0
+    for part in gathered.parts:
+        tables = gathered.tables(part, ("calls", "verdicts", "problems"))
+        calls = _with_fingerprint(tables["calls"])
+        agents |= set(calls["agent_fingerprint"].drop_nulls())
+        populations |= set(calls["population"].drop_nulls())
+        models |= set(tables["verdicts"].select("model", "model_sha256").unique().rows())
+        unread = tables["problems"].filter(pl.col("code") == "verdicts_unparseable")["call_id"]
+        carries = pl.col("has_verdicts") | pl.col("call_id").is_in(unread.implode())
+        usable = calls.filter(pl.col("exclusion_reason").is_null())
+        usable_n += usable.height
+        carrying_n += usable.filter(carries).height
+    return _Facts(
+        agents=frozenset(agents),
+        populations=frozenset(populations),
+        carry_verdicts=0 < usable_n == carrying_n,
+        verdict_models=frozenset(models),
+    )
 
 
 def _population(
-    given: str | Path | None, found: Sequence[Path], calls: pl.DataFrame, protocol: Protocol
+    given: str | Path | None, found: Sequence[Path], named: frozenset[str], protocol: Protocol
 ) -> Population:
     """Return the calls' population: the one given, one beside them, or the protocol's."""
     if given is not None:
         return load_population(given, protocol)
-    names = sorted(calls["population"].drop_nulls().unique())
+    names = sorted(named)
     if len(names) > 1:
         raise ProtocolError(
             Problem(
@@ -126,21 +194,11 @@ def _population(
     )
 
 
-def _judge(spec: str, tables: dict[str, pl.DataFrame]) -> JudgeUse:
-    """Return what ``auto``, ``recorded`` or ``none`` means for these calls.
-
-    Verdicts that cannot be read are there, and undetermined.
-    """
-    calls, verdicts = tables["calls"], tables["verdicts"]
-    if spec == "auto":
-        unread = tables["problems"].filter(pl.col("code") == "verdicts_unparseable")["call_id"]
-        carries = pl.col("has_verdicts") | pl.col("call_id").is_in(unread.implode())
-        usable = calls.filter(pl.col("exclusion_reason").is_null()).select(carries).to_series()
-        spec = "recorded" if usable.len() and bool(usable.all()) else "none"
-    if spec == "none":
+def _judge(spec: str, facts: _Facts) -> JudgeUse:
+    """Return what ``auto``, ``recorded`` or ``none`` means for these calls."""
+    if spec == "none" or (spec == "auto" and not facts.carry_verdicts):
         return JudgeUse(kind="none")
-    models = verdicts.select("model", "model_sha256").unique().sort("model", "model_sha256")
-    one = models.rows()[0] if models.height == 1 else (None, None)
+    one = next(iter(facts.verdict_models)) if len(facts.verdict_models) == 1 else (None, None)
     return JudgeUse(kind="recorded", label="recorded labels", model=one[0], sha256=one[1])
 
 
@@ -162,7 +220,10 @@ def score(
     gpu_layers: int | None = None,
     transcriber: str = "auto",
     store: str | Path | None = None,
-    workers: int = 1,
+    allow_remote: Sequence[str] = (),
+    workers: int = 0,
+    executor: str = "local",
+    address: str | None = None,
     evaluated_at: str | None = None,
     progress: Callable[[int, int], None] = _ignore,
     judge_progress: Callable[[int, int], None] = _ignore,
@@ -187,8 +248,13 @@ def score(
         heard is read where a call brings no transcript, and compared where it brings one.
     store : path, optional
         An evidence store to read and fill: what it holds is not measured, heard or asked again.
+    allow_remote : sequence of str
+        Schemes of sources and of a store that are not on this machine (``s3``); default none.
     workers : int
-        Processes; changes no byte of the result.
+        Processes or actors; changes no byte of the result. 0 = in this process, or with ``ray`` as
+        many as the cluster has processors.
+    executor, address : str
+        ``local`` or ``ray``; the address of a running Ray cluster, default: one of this machine.
     evaluated_at : str, optional
         ``YYYY-MM-DD``; default the newest end of a call.
     progress, judge_progress, transcriber_progress : callable
@@ -199,53 +265,45 @@ def score(
     InquestoError
         What makes the run as a whole impossible; a call that cannot be used is a stated state.
     """
-    law = load_protocol(protocol)
+    law, allowed = load_protocol(protocol), allowed_schemes(allow_remote)
+    kept_at = None if store is None else locate(store, allowed=allowed)
     chosen = choose_judge(judge, law, gpu_layers=gpu_layers) if needs_model(judge) else None
     hearing = choose_transcriber(transcriber, law) if needs_transcriber(transcriber) else None
-    heard_by, told = TranscriberUse(kind="none"), {}
+    doing = choose_executor(executor, workers=workers, address=address)
     folder = RunFolder(Path(out))
     with tempfile.TemporaryDirectory(prefix="inquesto-") as scratch:
-        found = find_bundles(sources, scratch=Path(scratch))
+        found = find_bundles(sources, scratch=Path(scratch), allowed=allowed)
         if not found.refs:
             raise BundleError(found.problems[0] if found.problems else "no call bundle was found")
         folder.open()
-        kept = folder.kept if store is None else EvidenceStore.open(Path(store)).root
+        kept = folder.kept if kept_at is None else EvidenceStore.open(kept_at).root
         extracted = _one_a_call(
-            extract_all(found.refs, protocol=law, kept=kept, workers=workers, progress=progress)
+            extract_all(found.refs, protocol=law, kept=kept, executor=doing, progress=progress)
         )
-        tables = tables_of(item.rows for item in extracted)
-        tables["calls"] = _with_fingerprint(tables["calls"])
-        people = _population(population, found.populations, tables["calls"], law)
-        if hearing is not None:
-            heard = transcribe_run(
-                tables,
-                {item.call_id: item.ref for item in extracted},
-                hearing,
-                protocol=law,
-                kept=kept,
-                workers=workers,
-                progress=transcriber_progress,
-            )
-            tables |= heard.tables
-            heard_by, told = heard.use, {"asr": heard.provenance}
-    check_predicates(people)
-    judged: dict[str, Any] = {}
-    if chosen is None:
-        used = _judge(judge, tables)
-        if used.kind == "none":
-            tables["verdicts"] = tables["verdicts"].clear()
-    else:
-        used = chosen.use
-        answers = judge_run(
-            tables,
-            chosen,
+        gathered = Gathered(folder, extracted)
+        facts = _facts(gathered)
+        people = _population(population, found.populations, facts.populations, law)
+        check_predicates(people)
+        used = chosen.use if chosen is not None else _judge(judge, facts)
+        answering = _Answering(
             protocol=law,
             population=people,
+            used=used,
+            judge=chosen,
+            transcriber=hearing,
             kept=kept,
-            progress=judge_progress,
+            executor=doing,
+            workers=workers,
+            judge_progress=judge_progress,
+            transcriber_progress=transcriber_progress,
         )
-        tables["verdicts"] = answers.verdicts
-        judged = {"judge": answers.provenance}
+        refs = {item.call_id: item.ref for item in extracted}
+        for part in gathered.parts:
+            tables = gathered.tables(part)
+            named = _with_fingerprint(tables["calls"])
+            only = pl.lit(facts.only_agent, dtype=pl.String)
+            tables["calls"] = named.with_columns(pl.col("agent_fingerprint").fill_null(only))
+            gathered.put(part, {"calls": tables["calls"], **answering.answered(tables, refs)})
     inputs = _inputs(extracted)
     files = pl.DataFrame(inputs, schema=INPUTS, orient="row")
     provenance: dict[str, Any] = {
@@ -254,29 +312,110 @@ def score(
         "population_sha256": people.digest,
         "inputs_sha256": digest_json(inputs),
         "vad": vad_provenance(law),
-        **told,
-        **judged,
+        **answering.provenance,
     }
-    result = reduce_run(
-        tables,
-        law=law,
-        people=people,
-        judge=used,
-        transcriber=heard_by,
+    reading = Reading(protocol=law, population=people, judge=used, transcriber=answering.heard_by)
+    slots, twice = slots_of_run(gathered.calls(), protocol=law, population=people)
+    absent = absent_part(slots, reading)
+    told, written = [], dict(gathered.written)
+    for part in gathered.parts:
+        tables = gathered.tables(part)
+        reduced = reduce_part(tables, reading, twice=twice)
+        told.append(reduced.told)
+        events = {"events": reduced.derived["events"]}
+        written |= folder.write_part(
+            part,
+            {**tables, **reduced.derived} if gathered.is_whole else events,
+            decisions=pl.concat([reduced.decisions, absent.decisions])
+            if gathered.is_whole
+            else reduced.decisions,
+        )
+    key = call_name_key(files)
+    records = records_of(
+        [*told, absent.told],
+        reading,
         provenance=provenance,
-        call_key=call_name_key(files),
+        call_key=key,
         evaluated_at=evaluated_at,
     )
-    result = replace(result, problems=found.problems)
     if store is not None:
         EvidenceStore.of(kept).pack()
-    folder.write(
-        result,
-        inputs=files,
-        provenance=provenance,
-        protocol=law,
-        population=people,
-        evidence=evidence_use(law, used, heard_by),
-        evaluated_at=evaluated_at,
+    folder.finish(
+        records,
+        parts=written | folder.write_inputs(files),
+        missing=None if gathered.is_whole else absent.decisions,
+        about=About(
+            protocol=law,
+            population=people,
+            evidence=evidence_use(law, used, answering.heard_by),
+            provenance=provenance,
+            inputs_n=files.height,
+            call_key=key,
+            evaluated_at=evaluated_at,
+        ),
     )
-    return result
+    return RunResult(
+        records=records,
+        folder=folder.path,
+        totals=sum((each.totals for each in told), absent.told.totals),
+        problems=found.problems,
+    )
+
+
+@dataclass(kw_only=True)
+class _Answering:
+    """Who hears and who answers, partition by partition, and what is to be said of it."""
+
+    protocol: Protocol
+    population: Population
+    used: JudgeUse
+    judge: ChosenJudge | None
+    transcriber: ChosenTranscriber | None
+    kept: Location
+    executor: Executor
+    workers: int
+    judge_progress: Callable[[int, int], None]
+    transcriber_progress: Callable[[int, int], None]
+    heard_by: TranscriberUse = field(default_factory=lambda: TranscriberUse(kind="none"))
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    def answered(
+        self, tables: dict[str, pl.DataFrame], refs: Mapping[str, BundleRef]
+    ) -> dict[str, pl.DataFrame]:
+        """Return the tables of a partition that hearing and answering change."""
+        changed: dict[str, pl.DataFrame] = {}
+        if self.transcriber is not None:
+            heard = transcribe_run(
+                tables,
+                {call_id: refs[call_id] for call_id in tables["calls"]["call_id"]},
+                self.transcriber,
+                protocol=self.protocol,
+                kept=self.kept,
+                workers=self.workers,
+                executor=self.executor,
+                progress=self.transcriber_progress,
+            )
+            changed |= heard.tables
+            if heard.use.kind != "none":
+                self.heard_by = heard.use
+            self._tell("asr", heard.provenance)
+        if self.judge is not None:
+            answers = judge_run(
+                {**tables, **changed},
+                self.judge,
+                protocol=self.protocol,
+                population=self.population,
+                kept=self.kept,
+                executor=self.executor,
+                progress=self.judge_progress,
+            )
+            changed["verdicts"] = answers.verdicts
+            self._tell("judge", answers.provenance)
+        elif self.used.kind == "none":
+            changed["verdicts"] = tables["verdicts"].clear()
+        return changed
+
+    def _tell(self, who: str, told: dict[str, Any]) -> None:
+        before = self.provenance.get(who, {})
+        added = {name: before.get(name, 0) + told[name] for name in _ADDED[who]}
+        self.provenance[who] = {**told, **added}

@@ -1,53 +1,54 @@
-"""The run folder: how a run is written, and read back."""
+"""The run folder, read back: whole, a partition, or the partition of one call."""
 
 from __future__ import annotations
 
-import os
-import platform
-import shutil
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from inquesto_core import __version__, schema
-from inquesto_core.canonical import canonical_bytes, digest_bytes, pretty_bytes
+from inquesto_core import schema
+from inquesto_core.engine.partitions import part_of_call, parts_of, place_of_part
 from inquesto_core.errors import Problem, StoreError
-from inquesto_core.evidence import TABLES
-from inquesto_core.evidence.store import EvidenceStore
+from inquesto_core.evidence import TABLES, empty_table
 from inquesto_core.protocol import (
     asking_of,
     hearing_of,
     load_population,
     measurement_digest,
-    population_document,
 )
 from inquesto_core.score import JudgeUse, TranscriberUse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from inquesto_core.engine.reduction import RunResult
     from inquesto_core.protocol import Population, Protocol
 
 __all__ = [
+    "DECISIONS_FILE",
     "INPUTS",
+    "INPUTS_FILE",
+    "MANIFEST",
+    "MISSING_FILE",
+    "POPULATION_FILE",
     "EvidenceUse",
-    "RunFolder",
     "StoredRun",
     "evidence_use",
     "load_run",
+    "open_run",
     "stored_use",
     "table_file",
 ]
 
-_KEPT = "unfinished"
-_MANIFEST = "manifest.json"
-_POPULATION = "population.json"
+MANIFEST = "manifest.json"
+POPULATION_FILE = "population.json"
+INPUTS_FILE = "inputs.parquet"
+DECISIONS_FILE = "calls.parquet"
+#: Of a run in several partitions: the expected calls that none of them has.
+MISSING_FILE = "missing_calls.parquet"
+
 _APART = {"events": "events.parquet"}
-_INPUTS = "inputs.parquet"
 
 #: Columns of ``inputs.parquet``: a row a file of a bundle.
 INPUTS = {"call": pl.String, "file": pl.String, "sha256": pl.String}
@@ -59,18 +60,66 @@ class StoredRun:
 
     Parameters
     ----------
+    folder : Path
+    records : dict of fingerprint to record
+    parts : tuple of str
+        Its partitions.
     population : Population or None
         What its calls were asked to be; None = written by a version that did not keep it.
-    inputs : polars.DataFrame
-        Columns `INPUTS`: what the run was made of.
+    decisions, tables
+        Of all partitions, or of what was asked for; empty where the run was only opened.
     """
 
+    folder: Path
     records: dict[str, dict[str, Any]]
-    decisions: pl.DataFrame
-    tables: dict[str, pl.DataFrame]
     manifest: dict[str, Any]
+    parts: tuple[str, ...]
     population: Population | None = None
-    inputs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=INPUTS))
+    decisions: pl.DataFrame = field(default_factory=pl.DataFrame)
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+    @property
+    def inputs(self) -> pl.DataFrame:
+        """Return what the run was made of: columns `INPUTS`."""
+        return _read(self.folder, INPUTS_FILE)
+
+    @property
+    def call_key(self) -> bytes | None:
+        """Return the key of the hashes that stand for call ids in the records, if it was kept."""
+        key = self.manifest["inputs"].get("call_key")
+        return None if key is None else bytes.fromhex(key)
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """Return the SHA-256 of each file that the run wrote, as its manifest tells it."""
+        return {each["file"]: each["sha256"] for each in self.manifest.get("outputs", ())}
+
+    def has_table(self, name: str) -> bool:
+        """Return whether an evidence table was written; partitions keep none that is empty."""
+        return any(file.endswith(table_file(name)) for file in self.outputs)
+
+    def part(self, part: str, columns: Mapping[str, Sequence[str]]) -> dict[str, pl.DataFrame]:
+        """Return these columns of the evidence tables of a partition.
+
+        Raises
+        ------
+        StoreError
+            ``run_damaged``: a table that was written is not there, or not whole.
+        """
+        written = self.outputs
+        tables = {}
+        for name, wanted in columns.items():
+            place = place_of_part(self.folder, part)
+            file = (place / table_file(name)).relative_to(self.folder).as_posix()
+            if part and file not in written:
+                tables[name] = empty_table(name).select(wanted)
+            else:
+                tables[name] = _read(self.folder, file, wanted)
+        return tables
+
+    def part_decisions(self, part: str) -> pl.DataFrame:
+        """Return the decision table of a partition."""
+        return _read(place_of_part(self.folder, part), DECISIONS_FILE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,188 +174,13 @@ def stored_use(stored: StoredRun) -> EvidenceUse:
     return EvidenceUse(**{**given, "transcriber": TranscriberUse(**kept["transcriber"])})
 
 
-class RunFolder:
-    """A folder that a run is written into; only its owner can read it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    @property
-    def kept(self) -> Path:
-        """Return the evidence store of a run that has none to keep: gone when it is written."""
-        return self.path / _KEPT
-
-    def open(self) -> None:
-        """Make the folder, or take up one that an earlier run began.
-
-        Raises
-        ------
-        StoreError
-            Where it holds something else, or cannot be written.
-        """
-        try:
-            ours = (self.path / _MANIFEST).is_file() or self.kept.is_dir()
-            if self.path.is_dir() and any(self.path.iterdir()) and not ours:
-                raise StoreError(
-                    Problem(
-                        code="out_not_empty",
-                        found=f"{self.path.name} holds other files",
-                        expected="a new or empty folder, or an earlier run",
-                        remedy="name another folder with --out",
-                    )
-                )
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.path.chmod(0o700)
-            EvidenceStore.open(self.kept)
-        except OSError as exc:
-            raise _unwritable(self.path, exc) from exc
-
-    def write(
-        self,
-        result: RunResult,
-        *,
-        inputs: pl.DataFrame,
-        provenance: dict[str, Any],
-        protocol: Protocol,
-        population: Population,
-        evidence: EvidenceUse,
-        evaluated_at: str | None,
-        rescored_from: dict[str, Any] | None = None,
-        beside: Mapping[str, pl.DataFrame] | None = None,
-        taken_over: Mapping[str, Path] | None = None,
-    ) -> None:
-        """Write every file whole or not at all, the record last, and drop what was kept.
-
-        Parameters
-        ----------
-        inputs : polars.DataFrame
-            Columns `INPUTS`.
-        evaluated_at : str or None
-            As it was given.
-        rescored_from : dict, optional
-            The run whose evidence this is.
-        beside : mapping of file name to polars.DataFrame, optional
-            Further tables.
-        taken_over : mapping of table to Path, optional
-            Evidence tables that are another run's, as they lie there.
-        """
-        try:
-            (self.path / "evidence").mkdir(mode=0o700, exist_ok=True)
-            kept = {table_file(name): place for name, place in (taken_over or {}).items()}
-            files = {
-                "calls.parquet": result.decisions,
-                _INPUTS: inputs,
-                **{table_file(name): frame for name, frame in result.tables.items()},
-                **(beside or {}),
-            }
-            written = {
-                name: self._bytes(name, kept[name].read_bytes())
-                if name in kept
-                else self._parquet(name, files[name])
-                for name in sorted({*files, *kept})
-            }
-            records = _record_files(result.records)
-            written |= {
-                name: self._bytes(name, pretty_bytes(record)) for name, record in records.items()
-            }
-            document = pretty_bytes(population_document(population))
-            written[_POPULATION] = self._bytes(_POPULATION, document)
-            manifest = {
-                "inputs": {"file": _INPUTS, "rows": inputs.height},
-                "outputs": [{"file": name, "sha256": digest} for name, digest in written.items()],
-                "models": _models(provenance, protocol),
-                "protocol": {
-                    "name": protocol.name,
-                    "digest": protocol.digest,
-                    "status": protocol.status,
-                },
-                "population": {"name": population.name, "digest": population.digest},
-                "engine": {"version": __version__},
-                "parameters": {
-                    "protocol": protocol.name,
-                    "population": population.name,
-                    "evaluated_at": evaluated_at,
-                },
-                "evidence": asdict(evidence),
-                **({} if rescored_from is None else {"rescored_from": rescored_from}),
-                "platform": {"machine": platform.machine(), "python": platform.python_version()},
-                "times": {"written_at": datetime.now(UTC).isoformat(timespec="seconds")},
-            }
-            schema.validate(manifest, "manifest", file=_MANIFEST)
-            self._bytes(_MANIFEST, pretty_bytes(manifest))
-            shutil.rmtree(self.kept, ignore_errors=True)
-        except OSError as exc:
-            raise _unwritable(self.path, exc) from exc
-
-    def _replace(self, name: str, temporary: Path) -> str:
-        temporary.chmod(0o600)
-        digest = digest_bytes(temporary.read_bytes())
-        temporary.replace(self.path / name)
-        return digest
-
-    def _parquet(self, name: str, frame: pl.DataFrame) -> str:
-        temporary = self.path / f"{name}.{os.getpid()}.tmp"
-        frame.write_parquet(temporary)
-        return self._replace(name, temporary)
-
-    def _bytes(self, name: str, data: bytes) -> str:
-        path = self.path / name
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        temporary.write_bytes(data)
-        return self._replace(name, temporary)
-
-
-def _models(provenance: dict[str, Any], protocol: Protocol) -> list[dict[str, Any]]:
-    """Return what listened, what heard words and what judged, each with its digest."""
-    out = [{"name": protocol.instruments.vad.name, **provenance["vad"]}]
-    if "asr" in provenance:
-        asr = provenance["asr"]
-        out.append({"name": asr["model"], "sha256": asr["sha256"], "runtime": asr["library"]})
-    if "judge" in provenance:
-        judge = provenance["judge"]
-        out.append({"name": judge["model"], "sha256": judge["sha256"], "runtime": judge["library"]})
-    return out
-
-
-def _record_files(records: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    for record in records.values():
-        schema.validate(record, "record", file="record.json")
-    if len(records) == 1:
-        return {"record.json": next(iter(records.values()))}
-    return {f"records/{_short(name)}.json": record for name, record in records.items()}
-
-
-def _short(fingerprint: str) -> str:
-    """Return 16 hex digits for a fingerprint; whatever it is, it never becomes a path itself."""
-    tail = fingerprint.removeprefix("sha256:")[:16]
-    is_hex = len(tail) == 16 and all(letter in "0123456789abcdef" for letter in tail)
-    return tail if is_hex else digest_bytes(canonical_bytes(fingerprint))[:16]
-
-
-def _unwritable(path: Path, exc: OSError) -> StoreError:
-    return StoreError(
-        Problem(
-            code="run_unwritable",
-            found=f"{path.name} cannot be written: {exc.strerror}",
-            expected="a writable folder with room",
-            remedy="free space or name another folder with --out; nothing measured is lost",
-        )
-    )
-
-
 def table_file(name: str) -> str:
-    """Return where an evidence table lies in a run folder."""
+    """Return where an evidence table lies in a run folder, or in a partition's."""
     return _APART.get(name, f"evidence/{name}.parquet")
 
 
-def load_run(path: str | Path, *, tables: Iterable[str] = TABLES) -> StoredRun:
-    """Return a run that was written before.
-
-    Parameters
-    ----------
-    tables : iterable of str
-        The evidence tables that are read.
+def open_run(path: str | Path) -> StoredRun:
+    """Return a run that was written before, without any of its tables.
 
     Raises
     ------
@@ -314,42 +188,75 @@ def load_run(path: str | Path, *, tables: Iterable[str] = TABLES) -> StoredRun:
         Where the folder is no finished run.
     """
     folder = Path(path)
-    manifest_file = folder / _MANIFEST
+    manifest_file = folder / MANIFEST
     if not manifest_file.is_file():
         raise StoreError(
             Problem(
                 code="not_a_run",
-                found=f"{folder.name} has no {_MANIFEST}",
+                found=f"{folder.name} has no {MANIFEST}",
                 expected="a folder that `score --out` wrote",
                 remedy="run `inquesto-core score` first, or again: it goes on where it stopped",
             )
         )
-    manifest = schema.load(manifest_file.read_bytes(), "manifest", file=_MANIFEST)
+    manifest = schema.load(manifest_file.read_bytes(), "manifest", file=MANIFEST)
     files = [folder / "record.json", *sorted((folder / "records").glob("*.json"))]
     records = [
         schema.load(file.read_bytes(), "record", file=file.name) for file in files if file.is_file()
     ]
+    return StoredRun(
+        folder=folder,
+        records={str(record["agent_fingerprint"]): record for record in records},
+        manifest=manifest,
+        parts=tuple(parts_of(folder)),
+        population=_stored_population(folder / POPULATION_FILE, manifest),
+    )
+
+
+def load_run(
+    path: str | Path, *, tables: Iterable[str] | None = None, call_id: str | None = None
+) -> StoredRun:
+    """Return a run that was written before, with its tables.
+
+    Parameters
+    ----------
+    tables : iterable of str, optional
+        The evidence tables that are read; default: all that the run has. A run in several
+        partitions keeps none of what the reduction makes but the events.
+    call_id : str, optional
+        Only the partition that would hold this call.
+
+    Raises
+    ------
+    StoreError
+        Where the folder is no finished run.
+    """
+    stored = open_run(path)
+    parts = [part_of_call(stored.folder, call_id)] if call_id is not None else stored.parts
+    names = [name for name in TABLES if stored.has_table(name)] if tables is None else tables
+    columns = {name: tuple(TABLES[name]) for name in names}
+    held = [stored.part(part, columns) for part in parts]
+    decisions = [stored.part_decisions(part) for part in parts]
+    if (stored.folder / MISSING_FILE).is_file():
+        decisions.append(_read(stored.folder, MISSING_FILE))
+    return replace(
+        stored,
+        decisions=pl.concat(decisions),
+        tables={name: pl.concat([each[name] for each in held]) for name in columns},
+    )
+
+
+def _read(folder: Path, file: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
     try:
-        read = {name: pl.read_parquet(folder / table_file(name)) for name in tables}
-        inputs = pl.read_parquet(folder / _INPUTS)
-        decisions = pl.read_parquet(folder / "calls.parquet")
+        return pl.read_parquet(folder / file, columns=None if columns is None else list(columns))
     except (OSError, pl.exceptions.PolarsError) as exc:
         raise StoreError(
             Problem(
                 code="run_damaged",
-                found=f"a table of {folder.name} cannot be read: {type(exc).__name__}",
+                found=f"{file} of {folder.name} cannot be read: {type(exc).__name__}",
                 expected="the tables that the run wrote",
                 remedy="score the bundles again",
             )
         ) from exc
-    return StoredRun(
-        records={str(record["agent_fingerprint"]): record for record in records},
-        decisions=decisions,
-        tables=read,
-        manifest=manifest,
-        inputs=inputs,
-        population=_stored_population(folder / _POPULATION, manifest),
-    )
 
 
 def _stored_population(file: Path, manifest: dict[str, Any]) -> Population | None:
@@ -361,7 +268,7 @@ def _stored_population(file: Path, manifest: dict[str, Any]) -> Population | Non
         raise StoreError(
             Problem(
                 code="run_damaged",
-                found=f"{_POPULATION} is not the population that the run was scored with",
+                found=f"{POPULATION_FILE} is not the population that the run was scored with",
                 expected="the file that the run wrote",
                 remedy="score the bundles again",
             )

@@ -3,13 +3,18 @@
 What was heard is always kept as itself (``asr_turns``, ``asr_words``). It is *read* (judged and
 counted) only where a call brings no transcript; where it brings one, both are compared and that one
 stays.
-A call whose timing is not evaluated is not heard: its segments do not say who speaks when.
+A call whose timing is not evaluated is not heard: its segments do not say who speaks when. Nor is
+one whose hearing fails; it has no transcript, and says why.
+
+In this machine one model hears several windows at once; on a cluster each worker loads the model
+once and hears whole calls.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,30 +22,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from inquesto_core.bundle import read_bundle
+from inquesto_core.bundle import at_hand, read_bundle
 from inquesto_core.canonical import digest_json
 from inquesto_core.compare.transcripts import compared_rows
-from inquesto_core.errors import InstrumentError, Problem
+from inquesto_core.engine.executors import Lost
+from inquesto_core.engine.extract import protocol_name, require_shared
+from inquesto_core.errors import InstrumentError, Problem, StoreError
 from inquesto_core.evidence import make_table
 from inquesto_core.evidence.rows import ASR
-from inquesto_core.evidence.store import EvidenceStore
+from inquesto_core.evidence.store import EvidenceStore, Shelf
 from inquesto_core.instruments.audio import decode_call
-from inquesto_core.instruments.extract import media_limits
+from inquesto_core.instruments.extract import media_limits, problem_row
 from inquesto_core.instruments.model_parts import pinned_model, require_whole_model
 from inquesto_core.instruments.transcriber import HeardSide, Transcriber, heard_rows
 from inquesto_core.instruments.transcriber_files import whisper_files
 from inquesto_core.instruments.transcriber_settings import transcriber_settings
 from inquesto_core.instruments.transcriber_whisper import WhisperTranscriber, library_versions
-from inquesto_core.protocol import hearing_of
+from inquesto_core.protocol import hearing_of, load_protocol
 from inquesto_core.score import TranscriberUse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from inquesto_core.bundle import BundleRef
-    from inquesto_core.instruments.transcriber import HeardWord
+    from inquesto_core.engine.executors import Executor
+    from inquesto_core.instruments.arrays import Samples
+    from inquesto_core.places import Location
     from inquesto_core.protocol import Protocol
 
 __all__ = [
@@ -62,7 +71,14 @@ _SIDES = ("caller", "agent")
 #: The kind of entry that the words of a window are.
 HEARD_KIND = "heard"
 
+#: Tables of what is heard in one call.
+_HEARD = ("asr_turns", "asr_words")
+#: Why a call was not heard.
+_HEARING_FAILED = "hearing_failed"
+_HEARING_LOST = "worker_lost"
+
 Row = dict[str, Any]
+Rows = dict[str, list[Row]]
 
 
 def words_made_by(protocol: Protocol, model_sha256: str) -> str:
@@ -76,10 +92,13 @@ class ChosenTranscriber:
 
     Parameters
     ----------
+    spec : str
+        How it was named: where another machine finds it.
     use : TranscriberUse
         What the record says of it: ``pinned`` only for the pinned files on the pinned build.
     """
 
+    spec: str
     folder: Path
     sha256: str
     use: TranscriberUse
@@ -92,7 +111,8 @@ class Transcribed:
     Parameters
     ----------
     tables : dict of polars.DataFrame
-        calls, transcript, words, asr_turns, asr_words, word_errors, transcript_differences.
+        calls, transcript, words, asr_turns, asr_words, word_errors, transcript_differences,
+        problems.
     use : TranscriberUse
         ``none`` where no call's transcript is what was heard.
     provenance : dict
@@ -167,7 +187,7 @@ def choose_transcriber(spec: str, protocol: Protocol) -> ChosenTranscriber:
         model=name,
         sha256=files.model,
     )
-    return ChosenTranscriber(folder=folder, sha256=files.model, use=use)
+    return ChosenTranscriber(spec=spec, folder=folder, sha256=files.model, use=use)
 
 
 def transcribe_run(
@@ -176,8 +196,9 @@ def transcribe_run(
     chosen: ChosenTranscriber,
     *,
     protocol: Protocol,
-    kept: Path,
+    kept: Location,
     workers: int,
+    executor: Executor,
     progress: Callable[[int, int], None],
 ) -> Transcribed:
     """Return the tables of a run with what the chosen model heard in its calls.
@@ -185,38 +206,44 @@ def transcribe_run(
     Parameters
     ----------
     refs : mapping of call id to BundleRef
-    kept : Path
+    kept : Location
         The evidence store of windows already heard; those found there are not heard again.
     workers : int
         Windows heard at once; changes no word.
+    executor : Executor
+        A cluster hears on its own machines; any other has the model hear here.
 
     Raises
     ------
     InstrumentError
         The model cannot be loaded.
     """
-    settings = transcriber_settings(protocol.instruments.asr)
-    shelves, made_by = EvidenceStore.of(kept), words_made_by(protocol, chosen.sha256)
-    transcriber = Transcriber(
-        backend=WhisperTranscriber(chosen.folder, settings=settings, at_once=workers),
-        sha256=chosen.sha256,
-        settings=settings,
-        store=shelves.shelf(HEARD_KIND, call_id="", made_by=made_by),
-    )
     wanted = _heard_calls(tables["calls"])
-    sides = _segments_by_side(tables["segments"])
-    rows: dict[str, list[Row]] = {"asr_turns": [], "asr_words": []}
-    for at, (call_id, *window_ms) in enumerate(wanted.iter_rows(), start=1):
-        hearing = replace(
-            transcriber, store=shelves.shelf(HEARD_KIND, call_id=call_id, made_by=made_by)
-        )
-        heard = _hear_call(call_id, refs[call_id], sides, window_ms, hearing, protocol)
-        for name, more in heard_rows(call_id, heard, turn_pause_ms=settings.turn_pause_ms).items():
-            rows[name] += more
-        progress(at, wanted.height)
-    out = {name: make_table(name, found) for name, found in rows.items()}
+    tasks = _tasks(wanted, tables["segments"], refs)
+    hearing = _Hearing(
+        spec=chosen.spec,
+        sha256=chosen.sha256,
+        protocol=protocol_name(protocol),
+        kept=kept.resolve(),
+    )
+    if executor.is_remote:
+        results = _heard_elsewhere(tasks, hearing, executor)
+    else:
+        listener = _Listener(chosen, protocol=protocol, kept=kept, at_once=max(1, workers))
+        results = ((at, listener.heard(task)) for at, task in enumerate(tasks))
+    found: list[Rows] = [{} for _ in tasks]
+    with closing(results):
+        for done, (at, rows) in enumerate(results, start=1):
+            found[at] = rows
+            progress(done, len(tasks))
+    problems = [row for rows in found for row in rows.get("problems", ())]
+    deaf = pl.DataFrame({"call_id": [row["call_id"] for row in problems]}, {"call_id": pl.String})
+    wanted = wanted.join(deaf, on="call_id", how="anti", maintain_order="left")
+    heard_of = {name: [row for rows in found for row in rows.get(name, ())] for name in _HEARD}
+    out = {name: make_table(name, rows) for name, rows in heard_of.items()}
     compared = compared_rows(tables["transcript"], out["asr_turns"], wanted["call_id"])
-    out |= {name: make_table(name, found) for name, found in compared.items()}
+    out |= {name: make_table(name, rows) for name, rows in compared.items()}
+    out["problems"] = make_table("problems", [*tables["problems"].to_dicts(), *problems])
     model = chosen.use.model or chosen.folder.name
     out |= with_heard_text(tables, out, wanted["call_id"], model)
     read = wanted.join(tables["calls"].filter("has_transcript"), on="call_id", how="anti")
@@ -246,42 +273,166 @@ def _heard_calls(calls: pl.DataFrame) -> pl.DataFrame:
     return calls.filter(usable).select("call_id", "window_from_ms", "window_to_ms").sort("call_id")
 
 
-def _segments_by_side(segments: pl.DataFrame) -> dict[tuple[str, str, bool], NDArray[np.int64]]:
-    """Return intervals by call, side, and whether they are speech of that side."""
-    parts = segments.with_columns(accepted=pl.col("rejected").is_null()).partition_by(
-        "call_id", "channel", "accepted", as_dict=True
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    """One call to hear: where it lies, what of it counts, and who speaks where.
+
+    Parameters
+    ----------
+    speech, rejected : dict of side to int64 array of shape (n, 2), ms
+    """
+
+    call_id: str
+    ref: BundleRef
+    window_ms: tuple[int, int]
+    speech: dict[str, NDArray[np.int64]]
+    rejected: dict[str, NDArray[np.int64]]
+
+    @property
+    def spoken_ms(self) -> int:
+        return sum(int((pairs[:, 1] - pairs[:, 0]).sum()) for pairs in self.speech.values())
+
+
+def _tasks(
+    wanted: pl.DataFrame, segments: pl.DataFrame, refs: Mapping[str, BundleRef]
+) -> list[_Task]:
+    parts = (
+        segments.join(wanted, on="call_id", how="semi")
+        .with_columns(accepted=pl.col("rejected").is_null())
+        .partition_by("call_id", "channel", "accepted", as_dict=True)
     )
-    return {
-        (str(key[0]), str(key[1]), bool(key[2])): rows.select("start_ms", "end_ms").to_numpy()
-        for key, rows in parts.items()
-    }
-
-
-def _hear_call(
-    call_id: str,
-    ref: BundleRef,
-    segments: Mapping[tuple[str, str, bool], NDArray[np.int64]],
-    window_ms: Sequence[int],
-    transcriber: Transcriber,
-    protocol: Protocol,
-) -> dict[str, tuple[HeardWord, ...]]:
-    recording = decode_call(read_bundle(ref), limits=media_limits(protocol))
-    low_ms, high_ms = window_ms
-    nothing = np.empty((0, 2), np.int64)
-    heard = {}
-    for side in _SIDES:
-        sound = getattr(recording, side)
-        if sound is None:
-            continue
-        speech = np.clip(segments.get((call_id, side, True), nothing), low_ms, high_ms)
-        heard[side] = transcriber.hear(
-            HeardSide(
-                samples=sound.samples,
-                speech=speech[speech[:, 0] < speech[:, 1]],
-                rejected=segments.get((call_id, side, False), nothing),
-            )
+    sides: dict[tuple[str, bool], dict[str, NDArray[np.int64]]] = {}
+    for (call_id, channel, accepted), rows in parts.items():
+        of_call = sides.setdefault((str(call_id), bool(accepted)), {})
+        of_call[str(channel)] = rows.select("start_ms", "end_ms").to_numpy()
+    return [
+        _Task(
+            call_id=call_id,
+            ref=refs[call_id],
+            window_ms=(low_ms, high_ms),
+            speech=sides.get((call_id, True), {}),
+            rejected=sides.get((call_id, False), {}),
         )
-    return heard
+        for call_id, low_ms, high_ms in wanted.iter_rows()
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Hearing:
+    """What is done with a call on another machine: a model that is loaded once hears it."""
+
+    spec: str
+    sha256: str
+    protocol: str
+    kept: Location
+
+    def __call__(self, task: _Task) -> Rows:
+        """Return what was heard in a call."""
+        return _worker.listener(self).heard(task)
+
+    def begin(self) -> _Listener:
+        """Load the model, proven to be the one that was chosen."""
+        require_shared(self.kept)
+        protocol = load_protocol(self.protocol)
+        chosen = choose_transcriber(self.spec, protocol)
+        if chosen.sha256 != self.sha256:
+            raise InstrumentError(
+                Problem(
+                    code="worker_differs",
+                    found=f"a worker's --transcriber {self.spec} has SHA-256 {chosen.sha256}",
+                    expected=self.sha256,
+                    remedy="put one model on every machine; nothing heard is lost",
+                )
+            )
+        return _Listener(chosen, protocol=protocol, kept=self.kept, at_once=1)
+
+
+class _Listener:
+    """A loaded model, and where what it heard waits."""
+
+    def __init__(
+        self, chosen: ChosenTranscriber, *, protocol: Protocol, kept: Location, at_once: int
+    ) -> None:
+        self.protocol = protocol
+        self.settings = transcriber_settings(protocol.instruments.asr)
+        self.shelves = EvidenceStore.of(kept)
+        self.made_by = words_made_by(protocol, chosen.sha256)
+        self.transcriber = Transcriber(
+            backend=WhisperTranscriber(chosen.folder, settings=self.settings, at_once=at_once),
+            sha256=chosen.sha256,
+            settings=self.settings,
+            store=self._shelf(""),
+        )
+
+    def _shelf(self, call_id: str) -> Shelf:
+        return self.shelves.shelf(HEARD_KIND, call_id=call_id, made_by=self.made_by)
+
+    def heard(self, task: _Task) -> Rows:
+        """Return rows of the tables `_HEARD`, or of a problem where the call cannot be heard."""
+        hearing = replace(self.transcriber, store=self._shelf(task.call_id))
+        try:
+            with at_hand(task.ref) as ref:
+                recording = decode_call(read_bundle(ref), limits=media_limits(self.protocol))
+            heard = {
+                side: hearing.hear(_side_of(task, side, sound.samples))
+                for side in _SIDES
+                if (sound := getattr(recording, side)) is not None
+            }
+        except (InstrumentError, StoreError):
+            raise
+        except Exception as exc:  # noqa: BLE001 - whatever one call does, the others are heard
+            return _not_heard(task.call_id, _HEARING_FAILED, f"{type(exc).__name__}: {exc}")
+        return heard_rows(task.call_id, heard, turn_pause_ms=self.settings.turn_pause_ms)
+
+
+def _side_of(task: _Task, side: str, samples: Samples) -> HeardSide:
+    nothing = np.empty((0, 2), np.int64)
+    speech = np.clip(task.speech.get(side, nothing), *task.window_ms)
+    return HeardSide(
+        samples=samples,
+        speech=speech[speech[:, 0] < speech[:, 1]],
+        rejected=task.rejected.get(side, nothing),
+    )
+
+
+class _Worker:
+    """The model of one process, loaded when first needed."""
+
+    made_for: _Hearing | None = None
+    loaded: _Listener | None = None
+
+    def listener(self, hearing: _Hearing) -> _Listener:
+        if self.loaded is None or self.made_for != hearing:
+            self.loaded = hearing.begin()
+            self.made_for = hearing
+        return self.loaded
+
+
+_worker = _Worker()
+
+
+def _heard_elsewhere(
+    tasks: Sequence[_Task], hearing: _Hearing, executor: Executor
+) -> Generator[tuple[int, Rows], None, None]:
+    """Yield what a cluster's workers heard, the longest speech first."""
+    order = sorted(range(len(tasks)), key=lambda at: (-tasks[at].spoken_ms, at))
+    with closing(executor.run(hearing, tasks, order=order)) as results:
+        for at, found in results:
+            if isinstance(found, Lost):
+                yield at, _not_heard(tasks[at].call_id, _HEARING_LOST, found.how)
+            else:
+                yield at, found
+
+
+def _not_heard(call_id: str, code: str, how: str) -> Rows:
+    problem = Problem(
+        code=code,
+        call_id=call_id,
+        found=f"could not be transcribed: {how}",
+        expected="a call that is heard to its end",
+        remedy="what needs its transcript is not evaluated; score it again",
+    )
+    return {"problems": [problem_row(problem, call_id)]}
 
 
 def with_heard_text(

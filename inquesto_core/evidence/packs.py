@@ -6,7 +6,7 @@ what was read is proven by the entry's own digest.
 
 from __future__ import annotations
 
-import os
+import io
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,9 +19,12 @@ from inquesto_core.evidence.entries import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
-__all__ = ["PACK_SCHEMA", "Pack", "write_pack"]
+    from inquesto_core.places import Place
+
+__all__ = ["PACK_SCHEMA", "PACK_SUFFIX", "Pack", "write_pack"]
+
+PACK_SUFFIX = ".parquet"
 
 #: Columns of a pack, sorted by ``kind``, then ``key``.
 PACK_SCHEMA = pa.schema(
@@ -52,22 +55,27 @@ class Pack:
 
     Parameters
     ----------
-    path : Path
+    place : Place
         ``<SHA-256 of its bytes>.parquet``.
     """
 
-    path: Path
+    place: Place
     _file: pq.ParquetFile | None = None
     _rows: dict[tuple[str, str], int] = field(default_factory=dict)
     _groups: dict[int, list[dict[str, object]]] = field(default_factory=dict)
 
     def _opened(self) -> pq.ParquetFile:
         if self._file is None:
-            self._file = pq.ParquetFile(self.path)
+            self._file = pq.ParquetFile(self.place.open_table())
             names = self._file.read(columns=["kind", "key"]).to_pydict()
             pairs = zip(names["kind"], names["key"], strict=True)
             self._rows = {pair: row for row, pair in enumerate(pairs)}
         return self._file
+
+    @property
+    def name(self) -> str:
+        """Return the digest that it is named by."""
+        return self.place.name.removesuffix(PACK_SUFFIX)
 
     def __contains__(self, named: tuple[str, str]) -> bool:
         """Return whether the pack holds the entry of that kind and key."""
@@ -102,23 +110,28 @@ class Pack:
 
     def is_whole(self) -> bool:
         """Return whether every byte of the file is what it was."""
-        return digest_bytes(self.path.read_bytes()) == self.path.stem
+        return digest_bytes(self.place.read()) == self.name
 
     def summary(self) -> pl.DataFrame:
         """Return ``kind, made_by, call_id`` and the size of each value, a row an entry."""
-        return pl.read_parquet(self.path, columns=["kind", "made_by", "call_id", "value"]).select(
-            "kind", "made_by", "call_id", size=pl.col("value").bin.size()
-        )
+        columns = ["kind", "made_by", "call_id", "value"]
+        table = pl.from_arrow(self._opened().read(columns=columns))
+        assert isinstance(table, pl.DataFrame)
+        return table.select("kind", "made_by", "call_id", size=pl.col("value").bin.size())
 
 
-def write_pack(folder: Path, entries: Sequence[Entry]) -> Path:
-    """Write entries as a pack, whole or not at all, and return its path."""
+def write_pack(folder: Place, entries: Sequence[Entry]) -> Place:
+    """Write entries as a pack, whole or not at all, and return its place."""
     ordered = sorted(entries, key=lambda entry: (entry.kind, entry.key))
     columns = {name: [getattr(entry, name) for entry in ordered] for name in PACK_SCHEMA.names}
-    table = pa.table(columns, schema=PACK_SCHEMA)
-    temporary = folder / f"{os.getpid()}.{id(table):x}.tmp"
-    pq.write_table(table, temporary, row_group_size=_ROW_GROUP, compression="zstd")
-    temporary.chmod(0o600)
-    path = folder / f"{digest_bytes(temporary.read_bytes())}.parquet"
-    temporary.replace(path)
-    return path
+    target = io.BytesIO()
+    pq.write_table(
+        pa.table(columns, schema=PACK_SCHEMA),
+        target,
+        row_group_size=_ROW_GROUP,
+        compression="zstd",
+    )
+    data = target.getvalue()
+    place = folder.child(f"{digest_bytes(data)}{PACK_SUFFIX}")
+    place.write(data)
+    return place

@@ -7,20 +7,23 @@
       forgotten/<keyed hash>.json   tombstones of calls that were erased
       damaged/                      files that were not what they had been
 
-Append-only: an entry is written whole under a temporary name and renamed, so that any number of
-writers can share a store, and one that is killed leaves at most a temporary file. An entry is
-proven by its digest whenever it is read; a damaged one is moved aside, named, and measured anew.
-Readable by its owner only.
+Append-only: an entry is written whole or not at all, so that any number of writers can share a
+store, and one that is killed leaves at most a temporary file. An entry is proven by its digest
+whenever it is read; a damaged one is moved aside, named, and measured anew. Readable by its owner
+only.
+
+A store may be a prefix of a bucket, where there are no locks: two packers then do the work twice,
+and a call that is erased stays erased, since a tombstone is left before entries are looked for, and
+looked for after an entry or a pack is written: one of two sees the other.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hmac
-import os
+import re
 import secrets
-import shutil
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +32,13 @@ import pyarrow as pa
 from inquesto_core.canonical import canonical_bytes, strict_json
 from inquesto_core.errors import Problem, SchemaError, StoreError
 from inquesto_core.evidence.entries import Entry, is_key, open_entry
-from inquesto_core.evidence.packs import Pack, write_pack
+from inquesto_core.evidence.packs import PACK_SUFFIX, Pack, write_pack
+from inquesto_core.places import RemotePlace, place_of, read_each, remove_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+
+    from inquesto_core.places import Location, Place
 
 __all__ = ["EvidenceStore", "Shelf"]
 
@@ -45,54 +50,60 @@ _LOCK = "lock"
 _PACK_ENTRIES = 4096
 _PACK_BYTES = 64 * 1024 * 1024
 _UNREADABLE = (OSError, pa.ArrowException)
+# What else lies there is nobody's evidence.
+_LOOSE_NAME = re.compile(r"[0-9a-f]{2}/[^/]+\.[^/]+")
+#: Two who make one store in a bucket at once agree, after so long, on the one that was last.
+SETTLING_S = 1.0
 
 
 @dataclass(slots=True)
 class EvidenceStore:
-    """A folder of evidence.
+    """A folder or prefix of evidence.
 
     Parameters
     ----------
-    root : Path
+    root : Path or RemotePlace
     """
 
-    root: Path
+    root: Location
     _packs: dict[str, Pack] = field(default_factory=dict)
     _secret: bytes = b""
 
     @classmethod
-    def open(cls, root: Path) -> EvidenceStore:
-        """Return the store in a folder, made where there is none.
+    def open(cls, root: Location) -> EvidenceStore:
+        """Return the store at a location, made where there is none.
 
         Raises
         ------
         StoreError
-            ``not_a_store`` where the folder holds something else or another format,
-            ``store_unwritable`` where it cannot be made.
+            ``not_a_store`` where the place holds something else or another format,
+            ``store_unwritable`` where it cannot be made, ``remote_…`` where it cannot be reached.
         """
-        about = root / _ABOUT
+        place = place_of(root)
+        about = place.child(_ABOUT)
         with _writing(root):
-            if not about.is_file():
-                if root.is_dir() and any(root.iterdir()):
+            if not about.exists():
+                if not place.is_empty():
                     raise _not_a_store(root, "holds other files")
-                root.mkdir(mode=0o700, parents=True, exist_ok=True)
-                for name in (_LOOSE, _PACKS, _FORGOTTEN):
-                    (root / name).mkdir(mode=0o700, exist_ok=True)
+                for folder in (place, *map(place.child, (_LOOSE, _PACKS, _FORGOTTEN))):
+                    folder.make_folder()
                 told = {"format": _FORMAT, "secret": secrets.token_hex(32)}
-                _write(about, canonical_bytes(told))
+                about.write(canonical_bytes(told))
+                if isinstance(root, RemotePlace):
+                    time.sleep(SETTLING_S)
         return cls.of(root)
 
     @classmethod
-    def of(cls, root: Path) -> EvidenceStore:
+    def of(cls, root: Location) -> EvidenceStore:
         """Return a store that is there already.
 
         Raises
         ------
         StoreError
-            ``not_a_store``.
+            ``not_a_store``, or ``remote_…`` where it cannot be reached.
         """
         try:
-            told = strict_json((root / _ABOUT).read_bytes())
+            told = strict_json(place_of(root).child(_ABOUT).read())
             known, secret = told["format"] == _FORMAT, bytes.fromhex(told["secret"])
         except (OSError, SchemaError, TypeError, KeyError, ValueError) as exc:
             raise _not_a_store(root, f"has no readable {_ABOUT}") from exc
@@ -102,8 +113,11 @@ class EvidenceStore:
 
     def find(self, kind: str, key: str) -> dict[str, Any] | None:
         """Return the value kept under a key; None where there is none, or none that is whole."""
-        for search in (self._find_loose, self._find_packed, self._find_loose):
-            # A packer writes the pack before it takes the loose file away.
+        # A packer writes the pack before it takes the loose file away.
+        searches = [self._find_loose, self._find_packed, self._find_loose]
+        if isinstance(self.root, RemotePlace):
+            searches.insert(0, self._find_known)  # costs no request
+        for search in searches:
             entry = search(kind, key)
             if entry is not None:
                 return entry.read()
@@ -128,10 +142,11 @@ class EvidenceStore:
             made_by=made_by,
             value=canonical_bytes(dict(value)),
         )
-        path = self._loose_path(kind, key)
+        place = self._loose_place(kind, key)
         with _writing(self.root):
-            path.parent.mkdir(mode=0o700, exist_ok=True)
-            _write(path, entry.loose_bytes())
+            place.write(entry.loose_bytes())
+            if self.is_forgotten(call_id):  # while it was written
+                place.remove()
 
     def shelf(self, kind: str, *, call_id: str, made_by: str) -> Shelf:
         """Return the part of the store that one instrument reads and fills about a call."""
@@ -140,34 +155,53 @@ class EvidenceStore:
     def pack(self) -> int:
         """Put the loose entries together; return how many.
 
-        Only one process packs at a time; where another does, nothing is done.
+        On this machine only one process packs at a time; where another does, nothing is done.
         """
         with _writing(self.root), self._alone() as is_alone:
             if not is_alone:
                 return 0
             count = 0
             for batch in self._batches():
-                write_pack(self.root / _PACKS, [entry for _, entry in batch])
-                for path, _ in batch:
-                    path.unlink(missing_ok=True)
+                self._write_pack([entry for _, entry in batch])
+                remove_each([place for place, _ in batch])
                 count += len(batch)
             return count
 
-    def loose_files(self) -> Iterator[Path]:
-        """Yield the loose entries, sorted by name."""
-        # What else lies there is nobody's evidence.
-        found = (self.root / _LOOSE).glob("[0-9a-f][0-9a-f]/*.*")
-        yield from sorted(path for path in found if path.suffix != ".tmp" and path.is_file())
+    def _write_pack(self, entries: list[Entry]) -> None:
+        """Write entries as a pack, without those of calls that were erased meanwhile."""
+        folder, left = self._in(_PACKS), entries
+        while left:
+            pack = write_pack(folder, left)
+            forgotten = {place.name for _, place in self._in(_FORGOTTEN).files()}
+            kept = [entry for entry in left if self._tombstone(entry.call_id).name not in forgotten]
+            if len(kept) == len(left):
+                return
+            pack.remove()
+            left = kept
+
+    def loose_files(self) -> list[Place]:
+        """Return the loose entries, sorted by name."""
+        return [place for name, place in self._in(_LOOSE).files() if _LOOSE_NAME.fullmatch(name)]
+
+    def loose_entries(self) -> Iterator[tuple[Place, Entry | None]]:
+        """Yield the loose files and what they hold, None where that is not what it was."""
+        # One that is no longer there was packed or erased by another.
+        for place, data in read_each(self.loose_files()):
+            entry = open_entry(data)
+            is_named = entry is not None and place.name == f"{entry.kind}.{entry.key}"
+            yield place, entry if is_named else None
 
     def packs(self) -> list[Pack]:
         """Return the packs, sorted by name."""
-        found = sorted((self.root / _PACKS).glob("*.parquet"))
-        self._packs = {path.stem: self._packs.get(path.stem, Pack(path=path)) for path in found}
+        found = [place for name, place in self._in(_PACKS).files() if name.endswith(PACK_SUFFIX)]
+        self._packs = {
+            place.name: self._packs.get(place.name, Pack(place=place)) for place in found
+        }
         return list(self._packs.values())
 
     def is_forgotten(self, call_id: str) -> bool:
         """Return whether a call was erased on request."""
-        return self._tombstone(call_id).is_file()
+        return self._tombstone(call_id).exists()
 
     def forget(self, call_id: str) -> int:
         """Erase all evidence of a call, leave a tombstone, and return how many entries it was.
@@ -176,10 +210,11 @@ class EvidenceStore:
         somebody can be called on. Damaged files go too: whose they were cannot be told.
         """
         self.verify()
-        shutil.rmtree(self.root / _DAMAGED, ignore_errors=True)
+        self._in(_DAMAGED).remove_folder()
+        told = canonical_bytes({"format": _FORMAT})
         return self._rewrite(
             lambda entry: entry.call_id == call_id,
-            before=lambda: _write(self._tombstone(call_id), canonical_bytes({"format": _FORMAT})),
+            before=lambda: self._tombstone(call_id).write(told),
         )
 
     def prune(self, made_by: frozenset[str]) -> int:
@@ -194,88 +229,103 @@ class EvidenceStore:
         removed = 0
         with _writing(self.root), self._alone(wait=True):
             before()
-            for path in list(self.loose_files()):
-                entry = open_entry(path.read_bytes())
-                if entry is not None and is_unwanted(entry):
-                    path.unlink()
+            for place, loose in self.loose_entries():
+                if loose is not None and is_unwanted(loose):
+                    place.remove()
                     removed += 1
             for pack in self.packs():
-                whole = [entry for entry in pack.entries() if entry is not None]
+                whole = self._entries_of(pack)
                 left = [entry for entry in whole if not is_unwanted(entry)]
                 if len(left) == len(whole):
                     continue
-                if left:
-                    write_pack(self.root / _PACKS, left)
-                pack.path.unlink()
+                self._write_pack(left)
+                pack.place.remove()
                 removed += len(whole) - len(left)
             self._packs.clear()
         return removed
 
+    def _entries_of(self, pack: Pack) -> list[Entry]:
+        """Return what a pack holds whole: nothing where another has just written it anew.
+
+        What that one wrote is listed here, or it sees the tombstone that was left before.
+        """
+        try:
+            return [entry for entry in pack.entries() if entry is not None]
+        except _UNREADABLE:
+            if pack.place.exists():
+                raise
+            return []
+
     def verify(self) -> list[Problem]:
         """Return a problem for every file that is not what it was; it is moved aside."""
-        problems = []
-        for path in list(self.loose_files()):
-            entry = open_entry(path.read_bytes())
-            if entry is None or path.name != f"{entry.kind}.{entry.key}":
-                problems.append(self._set_aside(path))
-        broken = [pack.path for pack in self.packs() if not pack.is_whole()]
-        problems += [self._set_aside(path) for path in broken]
+        broken = [place for place, entry in self.loose_entries() if entry is None]
+        problems = [self._set_aside(place, f"{_LOOSE}/{place.name[-64:][:2]}") for place in broken]
+        broken = [pack.place for pack in self.packs() if _is_damaged(pack)]
+        problems += [self._set_aside(place, _PACKS) for place in broken]
         self._packs.clear()
         return problems
 
-    def _set_aside(self, path: Path) -> Problem:
-        folder = self.root / _DAMAGED
-        with _writing(self.root):
-            folder.mkdir(mode=0o700, exist_ok=True)
-            path.replace(folder / path.name)
+    def _set_aside(self, place: Place, folder: str) -> Problem:
+        aside = self._in(_DAMAGED)
+        with _writing(self.root), contextlib.suppress(FileNotFoundError):
+            aside.make_folder()
+            place.move_to(aside.child(place.name))
         return Problem(
             code="evidence_damaged",
-            file=str(path.relative_to(self.root)),
+            file=f"{folder}/{place.name}",
             found="is not what was written",
             expected="the bytes of its digest",
             remedy="moved to damaged/; score the calls again: what is missing is measured anew",
         )
 
-    def _loose_path(self, kind: str, key: str) -> Path:
+    def _in(self, folder: str) -> Place:
+        return place_of(self.root).child(folder)
+
+    def _loose_place(self, kind: str, key: str) -> Place:
         if not is_key(key) or not kind.isalpha():
             raise ValueError(f"{kind}.{key} is no name of an entry")
-        return self.root / _LOOSE / key[:2] / f"{kind}.{key}"
+        return self._in(_LOOSE).child(key[:2], f"{kind}.{key}")
 
     def _find_loose(self, kind: str, key: str) -> Entry | None:
-        path = self._loose_path(kind, key)
+        place = self._loose_place(kind, key)
         try:
-            data = path.read_bytes()
+            data = place.read()
         except FileNotFoundError:
             return None
         entry = open_entry(data)
         if entry is None or (entry.kind, entry.key) != (kind, key):
             with contextlib.suppress(OSError, StoreError):
-                self._set_aside(path)
+                self._set_aside(place, f"{_LOOSE}/{key[:2]}")
             return None
         return entry
 
+    def _find_known(self, kind: str, key: str) -> Entry | None:
+        return self._find_in(list(self._packs.values()), kind, key)
+
     def _find_packed(self, kind: str, key: str) -> Entry | None:
-        for pack in self.packs():
+        return self._find_in(self.packs(), kind, key)
+
+    def _find_in(self, packs: list[Pack], kind: str, key: str) -> Entry | None:
+        for pack in packs:
             try:
                 entry = pack.find(kind, key)
             except _UNREADABLE:
                 # One packed file that cannot be read hides only its own entries.
-                if pack.path.is_file() and not pack.is_whole():
+                if _is_damaged(pack):
                     with contextlib.suppress(OSError, StoreError):
-                        self._set_aside(pack.path)
+                        self._set_aside(pack.place, _PACKS)
                 continue
             if entry is not None:
                 return entry
         return None
 
-    def _batches(self) -> Iterator[list[tuple[Path, Entry]]]:
-        batch: list[tuple[Path, Entry]] = []
+    def _batches(self) -> Iterator[list[tuple[Place, Entry]]]:
+        batch: list[tuple[Place, Entry]] = []
         size = 0
-        for path in self.loose_files():
-            entry = open_entry(path.read_bytes())
+        for place, entry in self.loose_entries():
             if entry is None:
                 continue
-            batch.append((path, entry))
+            batch.append((place, entry))
             size += len(entry.value)
             if len(batch) >= _PACK_ENTRIES or size >= _PACK_BYTES:
                 yield batch
@@ -283,20 +333,13 @@ class EvidenceStore:
         if batch:
             yield batch
 
-    def _tombstone(self, call_id: str) -> Path:
+    def _tombstone(self, call_id: str) -> Place:
         name = hmac.new(self._secret, call_id.encode(), "sha256").hexdigest()
-        return self.root / _FORGOTTEN / f"{name}.json"
+        return self._in(_FORGOTTEN).child(f"{name}.json")
 
-    @contextlib.contextmanager
-    def _alone(self, *, wait: bool = False) -> Iterator[bool]:
+    def _alone(self, *, wait: bool = False) -> contextlib.AbstractContextManager[bool]:
         """Hold the lock of those who take files away."""
-        with os.fdopen(os.open(self.root / _LOCK, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            except BlockingIOError:
-                yield False
-            else:
-                yield True
+        return self._in(_LOCK).alone(wait=wait)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,18 +366,21 @@ class Shelf:
         return hmac.new(key.encode(), self.call_id.encode(), "sha256").hexdigest()
 
 
-def _write(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(data)
-    temporary.replace(path)
+def _is_damaged(pack: Pack) -> bool:
+    """Return whether a pack is there and not what was written."""
+    try:
+        return not pack.is_whole()
+    except FileNotFoundError:  # written anew by another
+        return False
 
 
 @contextlib.contextmanager
-def _writing(root: Path) -> Iterator[None]:
+def _writing(root: Location) -> Iterator[None]:
     try:
         yield
     except OSError as exc:
+        if isinstance(root, RemotePlace):
+            raise root.failure(exc) from exc
         raise StoreError(
             Problem(
                 code="store_unwritable",
@@ -345,7 +391,7 @@ def _writing(root: Path) -> Iterator[None]:
         ) from exc
 
 
-def _not_a_store(root: Path, found: str) -> StoreError:
+def _not_a_store(root: Location, found: str) -> StoreError:
     return StoreError(
         Problem(
             code="not_a_store",

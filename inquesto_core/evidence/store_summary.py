@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
-
-from inquesto_core.evidence.entries import open_entry
 
 if TYPE_CHECKING:
     from inquesto_core.evidence.store import EvidenceStore
@@ -35,7 +34,7 @@ class Part:
 def summarise(store: EvidenceStore) -> list[Part]:
     """Return what a store holds whole, sorted by kind and pin."""
     schema = {"kind": pl.String, "made_by": pl.String, "call_id": pl.String, "size": pl.UInt32}
-    whole = (open_entry(path.read_bytes()) for path in store.loose_files())
+    whole = (entry for _, entry in store.loose_entries())
     loose = pl.DataFrame(
         [
             (entry.kind, entry.made_by, entry.call_id, len(entry.value))
@@ -45,7 +44,11 @@ def summarise(store: EvidenceStore) -> list[Part]:
         schema=schema,
         orient="row",
     )
-    packed = [pack.summary().cast(schema) for pack in store.packs() if pack.is_whole()]  # type: ignore[arg-type]
+    packed = []
+    for pack in store.packs():
+        with contextlib.suppress(FileNotFoundError):  # written anew by another
+            if pack.is_whole():
+                packed.append(pack.summary().cast(schema))  # type: ignore[arg-type]
     table = (
         pl.concat([loose, *packed])
         .group_by("kind", "made_by")

@@ -13,7 +13,7 @@ from inquesto_core.bundle import trace_times_outside
 from inquesto_core.canonical import canonical_bytes
 from inquesto_core.errors import Problem
 from inquesto_core.evidence.rows import bundle_rows
-from inquesto_core.instruments.audio import decode_call
+from inquesto_core.instruments.audio import Recording, decode_call
 from inquesto_core.instruments.foreground_network import load_network
 from inquesto_core.instruments.hearing import hear
 from inquesto_core.instruments.media_limits import MediaLimits
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from inquesto_core.bundle import Bundle
-    from inquesto_core.instruments.audio import ChannelAudio, Recording, Side
+    from inquesto_core.instruments.audio import ChannelAudio, Side
     from inquesto_core.instruments.hearing import Heard
     from inquesto_core.instruments.recording_faults import RecordingFault
     from inquesto_core.instruments.speech import SpeechSegments
     from inquesto_core.instruments.vad import SileroVad
     from inquesto_core.protocol import Protocol
 
-__all__ = ["measure_call", "media_limits", "problem_row"]
+__all__ = ["measure_call", "media_limits", "problem_row", "unmeasured_call"]
 
 Row = dict[str, Any]
 _SIDES: tuple[Side, Side] = ("caller", "agent")
@@ -327,4 +327,18 @@ def measure_call(bundle: Bundle, *, protocol: Protocol, vad: SileroVad) -> dict[
         **sound,
         "calls": [row],
         "problems": [problem_row(problem, bundle.call.call_id) for problem in problems],
+    }
+
+
+def unmeasured_call(
+    bundle: Bundle, *, reason: str, problem: Problem, protocol: Protocol
+) -> dict[str, list[Row]]:
+    """Return the rows of a call whose sound could not be measured, whatever the reason."""
+    problems = [*bundle.problems, problem]
+    row = _call_row(bundle, Recording(), {}, [reason], protocol)
+    row["warnings"] = sorted({p.code for p in problems if p.level == "warning"})
+    return {
+        **bundle_rows(bundle),
+        "calls": [row],
+        "problems": [problem_row(told, bundle.call.call_id) for told in problems],
     }

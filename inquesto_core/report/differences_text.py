@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from inquesto_core.compare import CHANGES
 from inquesto_core.report.escape import escape_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from inquesto_core.compare import DifferenceCounts
     from inquesto_core.protocol import Change
 
 __all__ = ["difference_lines", "difference_summary"]
-
-#: Calls that are told on the terminal.
-SHOWN_CALLS = 20
-
-#: What became of a call in which nothing needs to have changed to be told.
-IDLE = "still_failing"
 
 #: A pointer is shown without the file that nearly all of them are in.
 _FILE = "protocol.json#/"
@@ -34,8 +27,7 @@ Record = dict[str, Any]
 def difference_summary(
     before: Mapping[str, Record],
     after: Mapping[str, Record],
-    differences: pl.DataFrame,
-    decisions: pl.DataFrame,
+    differences: DifferenceCounts,
     changes: Sequence[Change],
     notes: Sequence[str],
 ) -> dict[str, Any]:
@@ -44,20 +36,13 @@ def difference_summary(
     Parameters
     ----------
     before, after : mapping of fingerprint to record
-    differences : table `DIFFERENCES`
-    decisions : decision table of the run after
     changes : sequence of Change
         Between both protocols.
     """
-    calls = differences.unique("call_id", keep="first", maintain_order=True)
-    counts = dict(calls["change"].value_counts().rows())
-    held = decisions.filter(pl.col("call_id").is_not_null()).height
+    counts = dict(differences.changes.select("change", "n").rows())
     told = {name: counts.get(name, 0) for name in CHANGES[:-1]}
-    moved = differences.filter(pl.col("cause").is_not_null())
     causes: dict[str, dict[str, int]] = {}
-    for cause, direction, count in (
-        moved.group_by("cause", "direction").len().sort("cause", "direction").rows()
-    ):
+    for cause, direction, count in differences.causes.sort("cause", "direction").rows():
         causes.setdefault(cause, {})[direction] = count
     return {
         "agents": [
@@ -69,7 +54,11 @@ def difference_summary(
             }
             for name in sorted(after)
         ],
-        "calls": {"total": held, **told, "same": held - sum(told.values())},
+        "calls": {
+            "total": differences.calls,
+            **told,
+            "same": differences.calls - sum(told.values()),
+        },
         "causes": causes,
         "rules": [
             {"pointer": each.pointer, "before": each.before, "after": each.after}
@@ -88,7 +77,7 @@ def _shown_score(record: Record | None) -> dict[str, Any] | None:
 
 
 def difference_lines(
-    summary: Mapping[str, Any], differences: pl.DataFrame, *, kept_in: str
+    summary: Mapping[str, Any], differences: DifferenceCounts, *, kept_in: str
 ) -> list[str]:
     """Return the difference as lines: the scores, the counts, the rules, the first calls.
 
@@ -121,26 +110,23 @@ def difference_lines(
     return [*lines, *_call_lines(differences, kept_in)]
 
 
-def _call_lines(differences: pl.DataFrame, kept_in: str) -> list[str]:
+def _call_lines(differences: DifferenceCounts, kept_in: str) -> list[str]:
     """Return the first calls in which anything changed, and how many there are beside them."""
-    if differences.is_empty():
+    told = int(differences.changes["n"].sum())
+    if told == 0:
         return ["No call changed in anything, and none fails under both."]
-    order = differences["call_id"].unique(maintain_order=True)
-    moved = differences.filter(pl.col("cause").is_not_null() | (pl.col("change") != IDLE))
-    changed = moved["call_id"].unique(maintain_order=True).to_list()
-    by_call: dict[str, list[dict[str, Any]]] = {name: [] for name in changed[:SHOWN_CALLS]}
-    shown = moved.filter(pl.col("call_id").is_in(list(by_call)))
-    for row in shown.iter_rows(named=True):
-        by_call[row["call_id"]].append(row)
+    by_call: dict[str, list[dict[str, Any]]] = {}
+    for row in differences.first.iter_rows(named=True):
+        by_call.setdefault(row["call_id"], []).append(row)
     lines = ["Calls in which something changed"] if by_call else []
     for call_id, rows in by_call.items():
         lines.append(f"  {rows[0]['change'].replace('_', ' ')}: {escape_terminal(call_id)}")
         lines += [f"    {_cause(row)}" for row in rows if row["cause"] is not None]
         if rows[0]["change"] == "newly_not_evaluated":
             lines.append(f"    because {escape_terminal(', '.join(rows[0]['reasons']))}")
-    if len(changed) > SHOWN_CALLS:
-        lines.append(f"  and {len(changed) - SHOWN_CALLS} more")
-    idle = len(order) - len(changed)
+    if differences.changed_n > len(by_call):
+        lines.append(f"  and {differences.changed_n - len(by_call)} more")
+    idle = told - differences.changed_n
     if idle:
         lines.append(f"{idle} calls fail under both, and nothing of them changed")
     return [*lines, f"All of it, call by call: {escape_terminal(kept_in)}"]

@@ -23,6 +23,7 @@ _UNDETERMINED = {
     "no_transcript": "there is no transcript to read",
     "too_long": "prompt and answer do not fit the context that the protocol pins",
     "undecided": "true and false are equally likely, or no number says how likely",
+    "worker_lost": "every worker that asked the judge about the call was lost",
 }
 _ASKED = {
     "recorded": "stored with the call, not asked of a judge in this run",

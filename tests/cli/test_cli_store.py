@@ -74,8 +74,8 @@ def test_verify_names_what_is_damaged_and_ends_with_1(folder):
     whole = run("verify", folder)
     assert (whole.return_value, whole.output) == (0, "every entry is what was written\n")
     (pack,) = EvidenceStore.of(folder).packs()
-    pack.path.write_bytes(pack.path.read_bytes() + b"!")
-    name = pack.path.name
+    pack.place.path.write_bytes(pack.place.read() + b"!")
+    name = pack.place.name
     result = run("verify", folder)
     assert result.return_value == 1
     assert f"packs/{name}" in result.output and "[evidence_damaged]" in result.output

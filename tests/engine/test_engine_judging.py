@@ -235,11 +235,13 @@ def test_f50_f51_f52_one_answer_that_is_none_leaves_one_call_open_and_the_others
 ):
     use = JudgeUse(kind="gguf", label="stub", model="stub", sha256="0" * 64)
     settings = judge_settings(PROTOCOL.instruments.judge)
-    chosen = ChosenJudge(path=tmp_path, sha256="0" * 64, use=use, settings=settings)
+    chosen = ChosenJudge(
+        spec="gguf:stub", path=tmp_path, sha256="0" * 64, use=use, settings=settings
+    )
     monkeypatch.setattr(judging, "LlamaJudge", StumblingBackend)
     monkeypatch.setattr(run, "choose_judge", lambda *_, **__: chosen)
     monkeypatch.setattr(judging.importlib.metadata, "version", lambda _: "0")
-    done = score([twelve_calls], out=tmp_path / "RUN", judge="gguf:stub", workers=1)
+    done = score([twelve_calls], out=tmp_path / "RUN", judge="gguf:stub")
     verdicts = done.tables["verdicts"]
     open_calls = verdicts.filter(pl.col("verdict").is_null())["call_id"].unique().to_list()
     assert len(open_calls) == 1

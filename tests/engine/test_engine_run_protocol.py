@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
-import polars as pl
 import pytest
 
 from inquesto_core.engine import StoredRun, protocol_of_run
@@ -16,7 +16,7 @@ from inquesto_core.shipped import protocols_folder
 
 def stored(protocol, *, prefix=""):
     manifest = {"protocol": {"name": protocol.name, "digest": prefix + protocol.digest}}
-    return StoredRun(records={}, decisions=pl.DataFrame(), tables={}, manifest=manifest)
+    return StoredRun(folder=Path("RUN"), records={}, manifest=manifest, parts=("",))
 
 
 @pytest.fixture

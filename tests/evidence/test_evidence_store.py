@@ -61,7 +61,7 @@ def test_packing_changes_nothing_that_is_found(tmp_path):
     reader = EvidenceStore.of(tmp_path / "store")
     assert held(reader, 150) == all_of(150)
     assert store.pack() == 150
-    assert list(store.loose_files()) == []
+    assert store.loose_files() == []
     assert held(store, 150) == held(reader, 150) == all_of(150)
     assert store.pack() == 0
 
@@ -71,8 +71,8 @@ def test_a_pack_is_a_parquet_table_of_declared_columns_sorted_by_kind_and_key(tm
     store.keep("answer", key(3), {"verdict": True}, call_id="call-3", made_by=PIN)
     store.pack()
     (pack,) = store.packs()
-    assert pq.read_schema(pack.path).equals(PACK_SCHEMA)
-    table = pl.read_parquet(pack.path)
+    assert pq.read_schema(pack.place.path).equals(PACK_SCHEMA)
+    table = pl.read_parquet(pack.place.path)
     assert table.select("kind", "key").rows() == sorted(table.select("kind", "key").rows())
     assert pack.is_whole()
     assert (("answer", key(3)) in pack, ("answer", key(4)) in pack) == (True, False)
@@ -95,7 +95,7 @@ def flipped(data, at):
 @pytest.mark.parametrize("place", [0, 20, 100, -1], ids=["first", "head", "digest", "value"])
 def test_a_damaged_loose_entry_is_never_trusted_and_is_moved_aside(tmp_path, place):
     store = filled(tmp_path / "store")
-    path = next(p for p in store.loose_files() if p.name == f"measured.{key(2)}")
+    path = next(p.path for p in store.loose_files() if p.name == f"measured.{key(2)}")
     data = path.read_bytes()
     path.write_bytes(flipped(data, place % len(data)))
     assert store.find("measured", key(2)) is None
@@ -107,8 +107,8 @@ def test_a_damaged_loose_entry_is_never_trusted_and_is_moved_aside(tmp_path, pla
 
 def test_every_flipped_byte_of_an_entry_is_found(tmp_path):
     store = filled(tmp_path / "store", 1)
-    (path,) = store.loose_files()
-    data = path.read_bytes()
+    (place,) = store.loose_files()
+    data = place.read()
     assert open_entry(data) is not None
     assert all(open_entry(flipped(data, at)) is None for at in range(len(data)))
 
@@ -120,21 +120,21 @@ def test_a_damaged_pack_loses_only_itself_and_is_named_by_verify(tmp_path):
     store.keep("measured", key(3), {"rows": [3] * 3}, call_id="call-3", made_by=PIN)
     store.pack()
     assert EvidenceStore.of(tmp_path / "store").verify() == []
-    data = first.path.read_bytes()
-    first.path.write_bytes(flipped(data, len(data) // 2))
+    data = first.place.path.read_bytes()
+    first.place.path.write_bytes(flipped(data, len(data) // 2))
     again = EvidenceStore.of(tmp_path / "store")
     found = held(again, 4)
     assert found[3] == {"rows": [3] * 3}
     assert all(value in (None, expected) for value, expected in zip(found, all_of(4), strict=True))
     problems = EvidenceStore.of(tmp_path / "store").verify()
-    already = (tmp_path / "store" / "damaged" / first.path.name).exists() and not problems
-    assert already or [p.file for p in problems] == [f"packs/{first.path.name}"]
+    already = (tmp_path / "store" / "damaged" / first.place.path.name).exists() and not problems
+    assert already or [p.file for p in problems] == [f"packs/{first.place.path.name}"]
     assert EvidenceStore.of(tmp_path / "store").verify() == []
 
 
 def test_verify_names_a_file_under_a_wrong_name(tmp_path):
     store = filled(tmp_path / "store", 2)
-    one, two = store.loose_files()
+    one, two = (place.path for place in store.loose_files())
     two.write_bytes(one.read_bytes())
     (problem,) = store.verify()
     assert problem.code == "evidence_damaged"
@@ -206,9 +206,9 @@ def test_writers_and_packers_share_a_store(tmp_path):
 
 def test_temporary_files_of_the_killed_are_not_evidence(tmp_path):
     store = filled(tmp_path / "store")
-    folder = next(iter(store.loose_files())).parent
+    folder = store.loose_files()[0].path.parent
     (folder / f"measured.{key(1)}.4711.tmp").write_bytes(b"half")
-    assert len(list(store.loose_files())) == 5
+    assert len(store.loose_files()) == 5
     assert store.verify() == []
 
 
@@ -248,7 +248,7 @@ def test_a_full_disk_is_one_clear_line(tmp_path, monkeypatch):
     def full(*_args, **_more):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("inquesto_core.evidence.store.os.open", full)
+    monkeypatch.setattr("inquesto_core.places.local.os.open", full)
     with pytest.raises(StoreError, match="No space left") as caught:
         store.keep("measured", key(9), {}, call_id="x", made_by=PIN)
     assert caught.value.problem.code == "store_unwritable"
@@ -259,9 +259,9 @@ def test_what_is_damaged_does_not_keep_a_call_from_being_forgotten(tmp_path):
     store = filled(tmp_path / "store", 2)
     store.pack()
     (pack,) = store.packs()
-    pack.path.write_bytes(b"no parquet, and it may hold anything")
+    pack.place.path.write_bytes(b"no parquet, and it may hold anything")
     (tmp_path / "store" / "loose" / "stray").write_bytes(b"x")
     store.keep("measured", key(7), {"said": "my name"}, call_id=PHONE, made_by=PIN)
     assert EvidenceStore.of(tmp_path / "store").forget(PHONE) == 1
-    assert not pack.path.exists()
+    assert not pack.place.path.exists()
     assert not (tmp_path / "store" / "damaged").exists()

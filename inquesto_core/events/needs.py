@@ -1,0 +1,42 @@
+"""Which columns of the evidence decide anything, so that the others need not be read.
+
+What tools were told and what they answered, and what a judge wrote, is most of an archive.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inquesto_core.evidence.tables import TABLES
+
+if TYPE_CHECKING:
+    from inquesto_core.protocol import Population, Protocol
+
+__all__ = ["columns_needed"]
+
+_ALWAYS = {
+    "calls": tuple(TABLES["calls"]),
+    "segments": ("call_id", "channel", "start_ms", "end_ms", "rejected"),
+    "tool_calls": ("call_id", "position", "name", "status", "start_ms", "end_ms"),
+    "transcript": ("call_id", "position", "speaker", "start_ms", "end_ms", "n_words"),
+    "verdicts": ("call_id", "question", "verdict", "turn"),
+    "states": ("call_id",),
+    "word_errors": tuple(TABLES["word_errors"]),
+    "problems": ("call_id", "level"),
+}
+
+
+def columns_needed(protocol: Protocol, population: Population) -> dict[str, tuple[str, ...]]:
+    """Return the columns of each table that `detect` and the score read."""
+    kinds = {
+        predicate["kind"] for scenario in population.scenarios for predicate in scenario.predicates
+    }
+    must_succeed = protocol.event("unverified_action").parameters["verification_must_succeed"]
+    more = {
+        "tool_calls": [
+            *(["arguments"] if "tool_arguments" in kinds else []),
+            *(["result"] if must_succeed or "tool_order" in kinds else []),
+        ],
+        "states": ["before", "after"] if kinds & {"state_equals", "state_unchanged"} else [],
+    }
+    return {name: (*columns, *more.get(name, [])) for name, columns in _ALWAYS.items()}
