@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 from archive_rows import design_of, partitions, population_of, tables_of
 
+from inquesto_core.engine.call_key import call_name_key
 from inquesto_core.engine.executors import LocalProcesses
 from inquesto_core.engine.partitions import CALLS_A_PART
 from inquesto_core.engine.reduction import (
     Reading,
     absent_part,
-    call_name_key,
     records_of,
     reduce_part,
     slots_of_run,

@@ -50,8 +50,9 @@ def command(
 ) -> int:
     """Reduce a stored run under another protocol, and say what that changed, call by call.
 
-    RUN stays as it is. No recording is read and no model loaded, unless the protocol measures
-    something differently; then --source shows where the bundles are.
+    RUN stays as it is; of a folder of runs, each becomes a run of its name in the folder --out.
+    No recording is read and no model loaded, unless the protocol measures something differently;
+    then --source shows where the bundles are.
     """
     from inquesto_core import engine
     from inquesto_core.canonical import pretty_bytes
@@ -59,40 +60,42 @@ def command(
     from inquesto_core.cli.progress import Progress
     from inquesto_core.places import allowed_schemes
     from inquesto_core.report.differences_text import difference_lines, difference_summary
+    from inquesto_core.report.escape import escape_terminal
 
-    allowed = allowed_schemes(allow_remote)
+    allowed, shown = allowed_schemes(allow_remote), out.rstrip("/")
+    summaries, is_complete = {}, True
     with (
         engine.run_to_write(out, allowed=allowed, read=run) as folder,
         engine.run_at_hand(run, allowed=allowed) as before,
         Progress({"measuring": "measured", "reducing": "reduced"}) as progress,
     ):
-        done = engine.rescore(
-            before,
-            protocol=protocol,
-            out=folder,
-            sources=sources,
-            store=store,
-            allow_remote=allow_remote,
-            run_protocol=run_protocol,
-            workers=workers_of(workers, executor, address),
-            executor=executor,
-            address=address,
-            progress=progress.of("measuring"),
-            reduction_progress=progress.of("reducing"),
-        )
-        is_whole = (folder / engine.DIFFERENCES_FILE).is_file()
-    result = done.result
-    summary = difference_summary(
-        done.before.records,
-        result.records,
-        done.counts,
-        done.changes,
-        done.notes,
-    )
+        for name, each in engine.runs_in(before).items():
+            done = engine.rescore(
+                each,
+                protocol=protocol,
+                out=folder / name,
+                sources=sources,
+                store=store,
+                allow_remote=allow_remote,
+                run_protocol=run_protocol,
+                workers=workers_of(workers, executor, address),
+                executor=executor,
+                address=address,
+                progress=progress.of("measuring"),
+                reduction_progress=progress.of("reducing"),
+            )
+            summary = difference_summary(
+                done.before.records, done.result.records, done.counts, done.changes, done.notes
+            )
+            summaries[name] = summary
+            is_complete = is_complete and done.result.is_complete
+            kept_in = (folder / name / engine.DIFFERENCES_FILE).is_file()
+            parts = [shown, name, "" if kept_in else "parts/*", engine.DIFFERENCES_FILE]
+            lines = difference_lines(summary, done.counts, kept_in="/".join(filter(None, parts)))
+            heading = [f"{escape_terminal(name)}:"] if name else []
+            for line in [*heading, *lines]:
+                say(line, err=as_json)
     if as_json:
-        say(pretty_bytes(summary).decode(), newline=False)
-    shown = out.rstrip("/")
-    kept_in = f"{shown}/{'' if is_whole else 'parts/*/'}{engine.DIFFERENCES_FILE}"
-    for line in difference_lines(summary, done.counts, kept_in=kept_in):
-        say(line, err=as_json)
-    return 0 if result.is_complete else NOT_EVALUATED
+        document = summaries.get("", summaries)
+        say(pretty_bytes(document).decode(), newline=False)
+    return 0 if is_complete else NOT_EVALUATED

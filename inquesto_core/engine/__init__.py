@@ -8,7 +8,7 @@ from inquesto_core.engine.rescore import DIFFERENCES_FILE, Rescored, rescore
 from inquesto_core.engine.run import score
 from inquesto_core.engine.run_protocol import protocol_of_run
 from inquesto_core.engine.run_result import RunResult
-from inquesto_core.engine.stored import StoredRun, load_run
+from inquesto_core.engine.stored import StoredRun, load_run, runs_in
 from inquesto_core.engine.validate import validate
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "rescore",
     "run_at_hand",
     "run_to_write",
+    "runs_in",
     "score",
     "validate",
 ]

@@ -6,19 +6,18 @@ same run. Each partition of a run is reduced by itself; what they tell is added.
 
 from __future__ import annotations
 
-import hashlib
+import itertools
 from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from inquesto_core.canonical import strict_json
+from inquesto_core.engine.run_agents import AGENTS, add_agents, agents_of, identity_of
 from inquesto_core.errors import BundleError, Problem
 from inquesto_core.events import detect
-from inquesto_core.evidence import TABLES, empty_table, make_table
+from inquesto_core.evidence import TABLES, empty_table, make_table, sort_table
 from inquesto_core.protocol import load_population
 from inquesto_core.score import (
-    AgentIdentity,
     JudgeUse,
     Summary,
     TranscriberUse,
@@ -45,7 +44,6 @@ __all__ = [
     "Told",
     "Totals",
     "absent_part",
-    "call_name_key",
     "records_of",
     "reduce_part",
     "slots_of_run",
@@ -78,10 +76,8 @@ READ = (
     "problems",
 )
 
-#: What Python does not write as it is between single quotes.
-_ODD = r"[^ -~]|['\\\\]"
-#: Rows of inputs that are one text at a time.
-_KEY_ROWS = 100_000
+#: Calls whose rows are Python's at a time, at a hundred times the memory of a table.
+_CALLS_AS_ROWS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,99 +102,18 @@ class Totals:
         return Totals(**dict(zip(Totals.__slots__, (a + b for a, b in pairs), strict=True)))
 
 
-#: What the calls of an agent say of it, one row an agent; adds up over partitions.
-_AGENTS: dict[str, pl.DataType | type[pl.DataType]] = {
-    "agent_fingerprint": pl.String,
-    "first_call": pl.String,  # by name, of those that name the agent
-    "name": pl.String,
-    "config": pl.String,
-    "platforms": pl.List(pl.String),
-    "newest": pl.String,
-    "is_reported": pl.Boolean,
-}
-
-
-def _agents(calls: pl.DataFrame) -> pl.DataFrame:
-    named = pl.col("agent_name").is_not_null()
-    told = calls.filter(pl.col("agent_fingerprint").is_not_null()).select(
-        "agent_fingerprint",
-        first_call=pl.when(named).then(pl.col("call_id").cast(pl.String)),
-        name="agent_name",
-        config="agent_config",
-        platforms=pl.concat_list("platform").list.drop_nulls(),
-        newest=pl.col("ended_at").str.slice(0, 10),
-        is_reported=(pl.col("timing_source") == "reported").fill_null(value=False),
-    )
-    return _added_agents(told)
-
-
-def _added_agents(told: pl.DataFrame) -> pl.DataFrame:
-    first = pl.col("first_call").arg_min()
-    return (
-        told.group_by("agent_fingerprint")
-        .agg(
-            first_call=pl.col("first_call").min(),
-            name=pl.col("name").get(first, null_on_oob=True),
-            config=pl.col("config").get(first, null_on_oob=True),
-            platforms=pl.col("platforms").explode(empty_as_null=False).drop_nulls().unique(),
-            newest=pl.col("newest").max(),
-            is_reported=pl.col("is_reported").any(),
-        )
-        .sort("agent_fingerprint")
-        .cast(_AGENTS)  # type: ignore[arg-type]
-    )
-
-
-def _identity(agent: Mapping[str, Any]) -> AgentIdentity:
-    platforms = agent["platforms"]
-    return AgentIdentity(
-        name=agent["name"],
-        fingerprint=agent["agent_fingerprint"],
-        config=strict_json((agent["config"] or "{}").encode()),
-        runtime=platforms[0] if len(platforms) == 1 else None,
-    )
-
-
 def tables_of(
     rows: Iterable[Mapping[str, list[dict[str, Any]]]],
 ) -> dict[str, pl.DataFrame]:
-    """Return the rows of any number of calls as the tables `EXTRACTED`."""
-    calls = list(rows)
-    return {
-        name: make_table(name, [row for call in calls for row in call.get(name, [])])
-        for name in EXTRACTED
-    }
-
-
-def call_name_key(inputs: pl.DataFrame) -> bytes:
-    """Return the key of the hashes that stand for call ids in a record, made of its inputs.
-
-    Parameters
-    ----------
-    inputs : polars.DataFrame
-        Columns call, file, sha256, in the run's order.
-    """
-    found = hashlib.sha256(b"call names\0[")
-    for at, rows in enumerate(inputs.iter_slices(_KEY_ROWS)):
-        found.update((", " if at else "").encode() + _listed(rows).encode())
-    found.update(b"]")
-    return found.digest()
-
-
-def _listed(inputs: pl.DataFrame) -> str:
-    """Return the rows as Python writes a list of them, without its brackets.
-
-    As one text operation where none is odd.
-    """
-    names = inputs.columns
-    odd = inputs.select(pl.any_horizontal(pl.col(names).str.contains(_ODD)).any()).item()
-    if odd or inputs.is_empty():
-        return repr(inputs.to_dicts())[1:-1]
-    parts = [
-        part for name in names for part in (pl.lit(f"'{name}': '"), pl.col(name), pl.lit("', "))
-    ]
-    parts[-1] = pl.lit("'}")
-    return str(inputs.select(pl.concat_str(pl.lit("{"), *parts).str.join(", ")).item())
+    """Return the rows of any number of calls as the tables `EXTRACTED`, some calls at a time."""
+    waiting = iter(rows)
+    found: dict[str, list[pl.DataFrame]] = {name: [empty_table(name)] for name in EXTRACTED}
+    while some := list(itertools.islice(waiting, _CALLS_AS_ROWS)):
+        for name in EXTRACTED:
+            held = [row for call in some for row in call.get(name, [])]
+            if held:
+                found[name].append(make_table(name, held))
+    return {name: sort_table(name, pl.concat(tables)) for name, tables in found.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,7 +187,7 @@ def reduce_part(
     decisions = decision_table(
         detection, protocol=law, population=people, judge_free=judge_free, twice=twice
     )
-    agents = _agents(tables["calls"])
+    agents = agents_of(tables["calls"])
     told = Told(
         summaries={
             name: summarise(
@@ -349,7 +264,7 @@ def absent_part(slots: pl.DataFrame, reading: Reading) -> Reduced:
     }
     told = Told(
         summaries=summaries,
-        agents=pl.DataFrame(schema=_AGENTS),
+        agents=pl.DataFrame(schema=AGENTS),
         totals=Totals(open_n=rows.height),
     )
     return Reduced(decisions=rows, derived={name: nothing[name] for name in DERIVED}, told=told)
@@ -386,7 +301,7 @@ def records_of(
         told.append(part.agents)
         for name, summary in part.summaries.items():
             by_agent.setdefault(name, []).append(summary)
-    agents = _added_agents(pl.concat(told)) if told else pl.DataFrame(schema=_AGENTS)
+    agents = add_agents(pl.concat(told)) if told else pl.DataFrame(schema=AGENTS)
     if agents.is_empty():
         raise BundleError(
             Problem(
@@ -403,7 +318,7 @@ def records_of(
             protocol=law,
             population=people,
             default_population_digest=default_digest,
-            agent=_identity(agent),
+            agent=identity_of(agent),
             judge=reading.judge,
             transcriber=reading.transcriber,
             timing_reported=agent["is_reported"],

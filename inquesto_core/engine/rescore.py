@@ -19,12 +19,12 @@ import polars as pl
 from inquesto_core import __version__
 from inquesto_core.canonical import digest_bytes
 from inquesto_core.compare import DifferenceCounts, add_difference_counts
+from inquesto_core.engine.call_key import call_name_key
 from inquesto_core.engine.executors import InProcess, choose_executor
 from inquesto_core.engine.partitions import WHOLE
 from inquesto_core.engine.reduction import (
     Reading,
     absent_part,
-    call_name_key,
     records_of,
     slots_of_run,
 )

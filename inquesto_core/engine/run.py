@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,15 @@ import polars as pl
 from inquesto_core import __version__
 from inquesto_core.bundle import find_bundles
 from inquesto_core.canonical import digest_json
+from inquesto_core.engine.answering import Answering
+from inquesto_core.engine.call_key import call_name_key
 from inquesto_core.engine.executors import choose_executor
 from inquesto_core.engine.extract import Extracted, extract_all, unusable, vad_provenance
 from inquesto_core.engine.gathered import Gathered
-from inquesto_core.engine.judging import choose_judge, judge_run, needs_model
+from inquesto_core.engine.judging import choose_judge, needs_model
 from inquesto_core.engine.reduction import (
     Reading,
     absent_part,
-    call_name_key,
     records_of,
     reduce_part,
     slots_of_run,
@@ -30,7 +31,6 @@ from inquesto_core.engine.stored import INPUTS, evidence_use
 from inquesto_core.engine.transcribing import (
     choose_transcriber,
     needs_transcriber,
-    transcribe_run,
 )
 from inquesto_core.errors import BundleError, Problem, ProtocolError
 from inquesto_core.events import check_predicates
@@ -39,27 +39,15 @@ from inquesto_core.places import allowed_schemes, locate
 from inquesto_core.protocol import load_population, load_protocol
 from inquesto_core.score import (
     JudgeUse,
-    TranscriberUse,
 )
 from inquesto_core.score.accounting import DUPLICATE_CALL_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from inquesto_core.bundle import BundleRef
-    from inquesto_core.engine.executors import Executor
-    from inquesto_core.engine.judging import ChosenJudge
-    from inquesto_core.engine.transcribing import ChosenTranscriber
-    from inquesto_core.places import Location
     from inquesto_core.protocol import Population, Protocol
 
 __all__ = ["score"]
-
-#: What hearers and judges say of themselves that adds up over partitions.
-_ADDED = {
-    "asr": ("calls", "read", "words", "dropped"),
-    "judge": ("asked", "undetermined", "fragile"),
-}
 
 
 def _ignore(done: int, total: int) -> None:
@@ -285,7 +273,7 @@ def score(
         people = _population(population, found.populations, facts.populations, law)
         check_predicates(people)
         used = chosen.use if chosen is not None else _judge(judge, facts)
-        answering = _Answering(
+        answering = Answering(
             protocol=law,
             population=people,
             used=used,
@@ -360,62 +348,3 @@ def score(
         totals=sum((each.totals for each in told), absent.told.totals),
         problems=found.problems,
     )
-
-
-@dataclass(kw_only=True)
-class _Answering:
-    """Who hears and who answers, partition by partition, and what is to be said of it."""
-
-    protocol: Protocol
-    population: Population
-    used: JudgeUse
-    judge: ChosenJudge | None
-    transcriber: ChosenTranscriber | None
-    kept: Location
-    executor: Executor
-    workers: int
-    judge_progress: Callable[[int, int], None]
-    transcriber_progress: Callable[[int, int], None]
-    heard_by: TranscriberUse = field(default_factory=lambda: TranscriberUse(kind="none"))
-    provenance: dict[str, Any] = field(default_factory=dict)
-
-    def answered(
-        self, tables: dict[str, pl.DataFrame], refs: Mapping[str, BundleRef]
-    ) -> dict[str, pl.DataFrame]:
-        """Return the tables of a partition that hearing and answering change."""
-        changed: dict[str, pl.DataFrame] = {}
-        if self.transcriber is not None:
-            heard = transcribe_run(
-                tables,
-                {call_id: refs[call_id] for call_id in tables["calls"]["call_id"]},
-                self.transcriber,
-                protocol=self.protocol,
-                kept=self.kept,
-                workers=self.workers,
-                executor=self.executor,
-                progress=self.transcriber_progress,
-            )
-            changed |= heard.tables
-            if heard.use.kind != "none":
-                self.heard_by = heard.use
-            self._tell("asr", heard.provenance)
-        if self.judge is not None:
-            answers = judge_run(
-                {**tables, **changed},
-                self.judge,
-                protocol=self.protocol,
-                population=self.population,
-                kept=self.kept,
-                executor=self.executor,
-                progress=self.judge_progress,
-            )
-            changed["verdicts"] = answers.verdicts
-            self._tell("judge", answers.provenance)
-        elif self.used.kind == "none":
-            changed["verdicts"] = tables["verdicts"].clear()
-        return changed
-
-    def _tell(self, who: str, told: dict[str, Any]) -> None:
-        before = self.provenance.get(who, {})
-        added = {name: before.get(name, 0) + told[name] for name in _ADDED[who]}
-        self.provenance[who] = {**told, **added}

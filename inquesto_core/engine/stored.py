@@ -37,6 +37,7 @@ __all__ = [
     "evidence_use",
     "load_run",
     "open_run",
+    "runs_in",
     "stored_use",
     "table_file",
 ]
@@ -177,6 +178,18 @@ def stored_use(stored: StoredRun) -> EvidenceUse:
 def table_file(name: str) -> str:
     """Return where an evidence table lies in a run folder, or in a partition's."""
     return _APART.get(name, f"evidence/{name}.parquet")
+
+
+def runs_in(path: str | Path) -> dict[str, Path]:
+    """Return the runs of a folder of runs by name; anything else is the only one, named ``""``.
+
+    Whether it is a run is for `open_run` to say.
+    """
+    folder = Path(path)
+    if (folder / MANIFEST).is_file() or not folder.is_dir():
+        return {"": folder}
+    held = {each.name: each for each in sorted(folder.iterdir()) if (each / MANIFEST).is_file()}
+    return held or {"": folder}
 
 
 def open_run(path: str | Path) -> StoredRun:

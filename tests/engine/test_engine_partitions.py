@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inquesto_core import engine
+from inquesto_core import cli, engine
 from inquesto_core.engine import partitions
 from inquesto_core.engine.partitions import part_of_call, parts_of, place_of_part, split_calls
 from inquesto_core.errors import StoreError
@@ -145,3 +145,22 @@ def test_a_run_written_over_another_leaves_nothing_of_it(six_calls, tmp_path):
     assert len(parts_of(out)) > 1
     assert not (out / "calls.parquet").exists()
     assert isinstance(engine.load_run(out).decisions, pl.DataFrame)
+
+
+def test_of_a_folder_of_runs_each_is_rescored_under_its_name(whole, parted, tmp_path, capfd):
+    held = tmp_path / "ARCHIVE"
+    held.mkdir()
+    for name, result in (("march", whole), ("april", parted)):
+        (held / name).symlink_to(result.folder)
+    out = tmp_path / "OUT"
+    asked = ["rescore", held, "--protocol", DRAFT, "--out", out, "--workers", "1"]
+    with pytest.raises(SystemExit) as ended:
+        cli.main([str(each) for each in asked])
+    assert ended.value.code == 4  # of the design's calls six are there
+    assert (out / "march" / "record.json").read_bytes() == (
+        out / "april" / "record.json"
+    ).read_bytes()
+    said = capfd.readouterr().out
+    assert said.index("april:") < said.index("march:")
+    assert f"All of it, call by call: {out}/march/differences.parquet" in said
+    assert f"All of it, call by call: {out}/april/parts/*/differences.parquet" in said

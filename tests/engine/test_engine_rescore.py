@@ -17,7 +17,7 @@ import pytest
 from inquesto_core import cli, engine
 from inquesto_core.canonical import digest_bytes
 from inquesto_core.compare import CHANGES, DIFFERENCES
-from inquesto_core.engine.reduction import call_name_key
+from inquesto_core.engine.call_key import call_name_key
 from inquesto_core.errors import ProtocolError, SchemaError, StoreError
 
 DRAFT = "inquesto-0.2-draft"
