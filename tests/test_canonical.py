@@ -119,10 +119,10 @@ def test_the_place_is_that_of_the_hazard_whatever_stands_before_it(value, hazard
 
 def test_a_place_is_found_in_a_long_text_in_little_time():
     data = b'{"calls": [' + b'{"t": 1, "name": "a\\"b"}, ' * 100_000 + b"NaN]}"
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(SchemaError, match="NaN"):
         strict_json(data)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_nesting_is_allowed_up_to_its_limit():

@@ -130,7 +130,7 @@ def pace(rate: float | None, left: int) -> str:
 def time_left(seconds: float) -> str:
     """Return a duration in the unit in which a person waits for it.
 
-    >>> time_left(40.2), time_left(150), time_left(9000)
+    >>> time_left(40.2), time_left(170), time_left(9000)
     ('40 s', '3 min', '2.5 h')
     """
     if seconds < 2 * _MINUTE_S:

@@ -31,7 +31,7 @@ from inquesto_core.score.slots import call_slots, slots_taken_twice
 from inquesto_core.score.summary import add_summaries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from inquesto_core.protocol import Population, Protocol
 
@@ -159,7 +159,7 @@ class Reduced:
     decisions : polars.DataFrame
         The decision table of its calls.
     derived : dict of polars.DataFrame
-        The tables `DERIVED`.
+        Tables of `DERIVED`.
     told : Told
     """
 
@@ -169,7 +169,11 @@ class Reduced:
 
 
 def reduce_part(
-    tables: Mapping[str, pl.DataFrame], reading: Reading, *, twice: pl.DataFrame
+    tables: Mapping[str, pl.DataFrame],
+    reading: Reading,
+    *,
+    twice: pl.DataFrame,
+    keep: Sequence[str] = DERIVED,
 ) -> Reduced:
     """Return the decisions on the calls of a partition, and what a record tells of them.
 
@@ -179,6 +183,8 @@ def reduce_part(
         The tables `READ`, with the columns of `columns_needed` at least.
     twice : polars.DataFrame
         `slots_taken_twice` of the whole run.
+    keep : sequence of str
+        Those of the tables `DERIVED` that are asked for.
     """
     law, people = reading.protocol, reading.population
     judge_free = reading.judge.kind == "none"
@@ -201,7 +207,7 @@ def reduce_part(
         agents=agents,
         totals=_totals(tables, decisions),
     )
-    derived = {name: _named(detection.tables[name]) for name in DERIVED}
+    derived = {name: _named(detection.tables[name]) for name in keep}
     return Reduced(decisions=_named(decisions), derived=derived, told=told)
 
 

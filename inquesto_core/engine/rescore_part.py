@@ -10,7 +10,7 @@ import polars as pl
 from inquesto_core.compare import Reading as ReadRun
 from inquesto_core.compare import call_differences, count_differences
 from inquesto_core.engine.partitions import WHOLE
-from inquesto_core.engine.reduction import EXTRACTED, reduce_part
+from inquesto_core.engine.reduction import DERIVED, EXTRACTED, reduce_part
 from inquesto_core.engine.run_folder import RunFolder
 from inquesto_core.engine.stored import table_file
 from inquesto_core.events.needs import columns_needed
@@ -79,7 +79,8 @@ class RescoringPart:
         """Return what a partition is under the other protocol, and write it."""
         law, folder = self.reading.protocol, RunFolder(self.out)
         tables, written = self._evidence(part, folder)
-        reduced = reduce_part(tables, self.reading, twice=self.twice)
+        keep = DERIVED if part == WHOLE else ("events",)
+        reduced = reduce_part(tables, self.reading, twice=self.twice, keep=keep)
         decisions = self.stored.part_decisions(part)
         differences = call_differences(
             ReadRun(
@@ -96,10 +97,9 @@ class RescoringPart:
             now=law,
             changes=self.changes,
         )
-        events = {"events": reduced.derived["events"]}
         written |= folder.write_part(
             part,
-            reduced.derived if part == WHOLE else events,
+            reduced.derived,
             decisions=pl.concat([reduced.decisions, self.missing]),
             differences=differences,
         )

@@ -19,6 +19,7 @@ from inquesto_core.engine.extract import Extracted, extract_all, unusable, vad_p
 from inquesto_core.engine.gathered import Gathered
 from inquesto_core.engine.judging import choose_judge, needs_model
 from inquesto_core.engine.reduction import (
+    DERIVED,
     Reading,
     absent_part,
     records_of,
@@ -308,12 +309,12 @@ def score(
     told, written = [], dict(gathered.written)
     for part in gathered.parts:
         tables = gathered.tables(part)
-        reduced = reduce_part(tables, reading, twice=twice)
+        keep = DERIVED if gathered.is_whole else ("events",)
+        reduced = reduce_part(tables, reading, twice=twice, keep=keep)
         told.append(reduced.told)
-        events = {"events": reduced.derived["events"]}
         written |= folder.write_part(
             part,
-            {**tables, **reduced.derived} if gathered.is_whole else events,
+            {**tables, **reduced.derived} if gathered.is_whole else reduced.derived,
             decisions=pl.concat([reduced.decisions, absent.decisions])
             if gathered.is_whole
             else reduced.decisions,

@@ -65,6 +65,8 @@ class StoredRun:
     records : dict of fingerprint to record
     parts : tuple of str
         Its partitions.
+    outputs : dict of str to str
+        The SHA-256 of each file that the run wrote, as its manifest tells it.
     population : Population or None
         What its calls were asked to be; None = written by a version that did not keep it.
     decisions, tables
@@ -75,6 +77,7 @@ class StoredRun:
     records: dict[str, dict[str, Any]]
     manifest: dict[str, Any]
     parts: tuple[str, ...]
+    outputs: dict[str, str] = field(default_factory=dict)
     population: Population | None = None
     decisions: pl.DataFrame = field(default_factory=pl.DataFrame)
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
@@ -90,14 +93,10 @@ class StoredRun:
         key = self.manifest["inputs"].get("call_key")
         return None if key is None else bytes.fromhex(key)
 
-    @property
-    def outputs(self) -> dict[str, str]:
-        """Return the SHA-256 of each file that the run wrote, as its manifest tells it."""
-        return {each["file"]: each["sha256"] for each in self.manifest.get("outputs", ())}
-
     def has_table(self, name: str) -> bool:
         """Return whether an evidence table was written; partitions keep none that is empty."""
-        return any(file.endswith(table_file(name)) for file in self.outputs)
+        file = table_file(name)
+        return file in self.outputs or any(each.endswith(f"/{file}") for each in self.outputs)
 
     def part(self, part: str, columns: Mapping[str, Sequence[str]]) -> dict[str, pl.DataFrame]:
         """Return these columns of the evidence tables of a partition.
@@ -107,12 +106,11 @@ class StoredRun:
         StoreError
             ``run_damaged``: a table that was written is not there, or not whole.
         """
-        written = self.outputs
         tables = {}
         for name, wanted in columns.items():
             place = place_of_part(self.folder, part)
             file = (place / table_file(name)).relative_to(self.folder).as_posix()
-            if part and file not in written:
+            if part and file not in self.outputs:
                 tables[name] = empty_table(name).select(wanted)
             else:
                 tables[name] = _read(self.folder, file, wanted)
@@ -221,6 +219,7 @@ def open_run(path: str | Path) -> StoredRun:
         records={str(record["agent_fingerprint"]): record for record in records},
         manifest=manifest,
         parts=tuple(parts_of(folder)),
+        outputs={each["file"]: each["sha256"] for each in manifest.get("outputs", ())},
         population=_stored_population(folder / POPULATION_FILE, manifest),
     )
 

@@ -100,8 +100,10 @@ def _latencies(timeline: Timeline) -> tuple[Int, Int]:
 
 def twice_median(timeline: Timeline) -> tuple[Int, Bool]:
     """Return twice each call's median reply latency, ms, and whether the call has one."""
-    call, value = _latencies(timeline)
-    calls = len(timeline.axis)
+    return _twice_median(*_latencies(timeline), len(timeline.axis))
+
+
+def _twice_median(call: Int, value: Int, calls: int) -> tuple[Int, Bool]:
     count = _count(call, calls)
     first = np.cumsum(count) - count
     known = count > 0
@@ -259,8 +261,8 @@ def call_statistics(timeline: Timeline, limits: Limits) -> pl.DataFrame:
     """Return the timing columns of the decision table, one row a timed call."""
     calls = len(timeline.axis)
     floor, found, status = timeline.floor, timeline.talk_overs, timeline.replies.status
-    doubled, known = twice_median(timeline)
     call, value = _latencies(timeline)
+    doubled, known = _twice_median(call, value, calls)
     count = _count(call, calls)
     rank = np.cumsum(count) - count + np.maximum(-(-count * 95 // 100) - 1, 0)
     p95 = np.append(value, 0)[np.where(known, rank, -1)]

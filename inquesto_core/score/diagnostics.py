@@ -86,14 +86,14 @@ def heard_evidence(
     ours, calls = complete.select("call_id"), evidence["calls"]
     untimed = calls.filter(pl.col("timing_reasons").list.len() > 0).select("call_id")
     timed = ours.join(untimed, on="call_id", how="anti")
-    return {
-        "calls": calls,
-        **{name: evidence[name].join(timed, on="call_id", how="semi") for name in _OF_SOUND},
-        **{
-            name: evidence[name].join(ours, on="call_id", how="semi")
-            for name in ("events", "word_errors")
-            if name in evidence
-        },
+    of_calls = [name for name in ("events", "word_errors") if name in evidence]
+    wanted = {**dict.fromkeys(_OF_SOUND, timed), **dict.fromkeys(of_calls, ours)}
+    return {"calls": calls} | {
+        # Nearly always that is all of them.
+        name: evidence[name]
+        if 0 < some.height == calls.height
+        else evidence[name].join(some, on="call_id", how="semi")
+        for name, some in wanted.items()
     }
 
 

@@ -7,6 +7,7 @@ takes from calls of other partitions of an archive.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -15,6 +16,7 @@ from inquesto_core.score.tables import SLOT
 
 if TYPE_CHECKING:
     from inquesto_core.protocol import Population
+    from inquesto_core.protocol.population import Cell
 
 __all__ = [
     "CALL_SLOTS",
@@ -40,7 +42,7 @@ _CELL = SLOT[:3]
 _OF_AGENT = ("agent_fingerprint", "cell", "trial")
 
 
-def _crossing(*names: tuple[str, ...]) -> pl.DataFrame:
+def _crossing(names: tuple[tuple[str, ...], ...]) -> pl.DataFrame:
     table = pl.DataFrame({_CELL[0]: names[0]}, schema={_CELL[0]: pl.String})
     for column, values in zip(_CELL[1:], names[1:], strict=True):
         other = pl.DataFrame({column: values}, schema={column: pl.String})
@@ -51,15 +53,17 @@ def _crossing(*names: tuple[str, ...]) -> pl.DataFrame:
 def _cells(population: Population) -> pl.DataFrame:
     """Return the cells of the whole crossing, sorted: names, ``cell`` and ``is_expected``."""
     scenarios = tuple(sorted(scenario.id for scenario in population.scenarios))
-    whole = _crossing(
-        scenarios, tuple(sorted(population.conditions)), tuple(sorted(population.groups))
-    )
-    parts = [
-        _crossing(each.scenarios, each.conditions, each.groups) for each in population.design.cells
-    ]
-    expected = pl.concat([whole.clear(), *parts]).unique()
-    expected = expected.with_columns(is_expected=pl.lit(value=True))
-    return whole.join(expected, on=list(_CELL), how="left", maintain_order="left").with_columns(
+    names = (scenarios, tuple(sorted(population.conditions)), tuple(sorted(population.groups)))
+    return _numbered_cells(names, population.design.cells)
+
+
+@functools.lru_cache(maxsize=8)
+def _numbered_cells(names: tuple[tuple[str, ...], ...], expected: tuple[Cell, ...]) -> pl.DataFrame:
+    whole = _crossing(names)
+    parts = [_crossing((each.scenarios, each.conditions, each.groups)) for each in expected]
+    are_expected = pl.concat([whole.clear(), *parts]).unique()
+    are_expected = are_expected.with_columns(is_expected=pl.lit(value=True))
+    return whole.join(are_expected, on=list(_CELL), how="left", maintain_order="left").with_columns(
         pl.col("is_expected").fill_null(value=False),
         cell=pl.int_range(pl.len(), dtype=pl.UInt32),
     )

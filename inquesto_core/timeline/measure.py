@@ -83,10 +83,20 @@ def _column(frame: pl.DataFrame, name: str) -> Int:
     return frame[name].cast(pl.Int64).to_numpy().astype(np.int64, copy=False)
 
 
+def _of_timed(frame: pl.DataFrame, ids: pl.Enum) -> pl.DataFrame:
+    """Return the rows of timed calls, with ``call``: the index on the axis."""
+    index = pl.col("call_id").cast(ids, strict=False).to_physical().cast(pl.Int64)
+    return frame.with_columns(call=index).filter(pl.col("call").is_not_null())
+
+
 def _side(segments: pl.DataFrame, channel: str, base: Int) -> Spans:
-    rows = segments.filter(pl.col("channel") == channel).sort("call", "start_ms", "end_ms")
+    rows = segments.filter(pl.col("channel") == channel)
     call = _column(rows, "call")
-    return unite(call, base[call] + _column(rows, "start_ms"), base[call] + _column(rows, "end_ms"))
+    start, end = base[call] + _column(rows, "start_ms"), base[call] + _column(rows, "end_ms")
+    if np.any(start[1:] < start[:-1]):
+        order = np.argsort(start, kind="stable")
+        call, start, end = call[order], start[order], end[order]
+    return unite(call, start, end)
 
 
 def call_axis(
@@ -109,11 +119,11 @@ def call_axis(
         More than any limit bridges, limits moved by the uncertainty included.
     """
     timed = calls.filter(pl.col("window_to_ms").is_not_null()).sort("call_id")
-    index = timed.select("call_id", call=pl.int_range(pl.len(), dtype=pl.Int64))
-    spoken = segments.filter(pl.col("rejected").is_null()).join(index, on="call_id")
+    ids = pl.Enum(timed["call_id"].cast(pl.String))
+    spoken = _of_timed(segments.filter(pl.col("rejected").is_null()), ids)
     ends_call = pl.col("name").is_in(list(end_tools))
-    ends = tool_calls.filter(ends_call & pl.col("start_ms").is_not_null()).join(index, on="call_id")
-    tools = tool_calls.filter(~ends_call).join(index, on="call_id")
+    ends = _of_timed(tool_calls.filter(ends_call & pl.col("start_ms").is_not_null()), ids)
+    tools = _of_timed(tool_calls.filter(~ends_call), ids)
     last = max(
         _column(timed, "window_to_ms").max(initial=0),
         _column(spoken, "end_ms").max(initial=0),
@@ -131,7 +141,7 @@ def call_axis(
         window_to=window_to,
         end_call=np.sort(base[_column(ends, "call")] + _column(ends, "start_ms")),
         tools=tool_axis(
-            timed.join(index, on="call_id", maintain_order="left"),
+            _of_timed(timed, ids),
             tools,
             base=base,
             window_from=window_from,

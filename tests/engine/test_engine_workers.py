@@ -39,8 +39,13 @@ def doubled(task):
     return 2 * task
 
 
-def process_of(_task):
-    time.sleep(0.05)
+def process_of(folder):
+    """Return this process, once two have begun: one that is slow to start is waited for."""
+    (Path(folder) / str(os.getpid())).touch()
+    for _ in range(1200):
+        if len(list(Path(folder).iterdir())) >= 2:
+            break
+        time.sleep(0.05)
     return os.getpid()
 
 
@@ -87,8 +92,9 @@ def test_every_task_is_done_once_wherever_it_is_done(executor):
     assert in_order(found, 20) == [2 * task for task in range(20)]
 
 
-def test_workers_are_as_many_as_asked_for_and_not_this_process():
-    used = set(in_order(LocalProcesses(2).run(process_of, range(8), order=range(8)), 8))
+def test_workers_are_as_many_as_asked_for_and_not_this_process(tmp_path):
+    tasks = [str(tmp_path)] * 8
+    used = set(in_order(LocalProcesses(2).run(process_of, tasks, order=range(8)), 8))
     assert len(used) == 2
     assert os.getpid() not in used
 

@@ -131,7 +131,7 @@ def _connected(address: str | None, workers: int) -> Any:
                 code="cluster_unreachable",
                 found=f"no Ray cluster at {address or 'this machine'}: {lines[-1]}",
                 expected="a cluster that was started with `ray start`",
-                remedy="name the address that `ray start --head` printed with --address, and give "
+                remedy="name with --address what the head node's `ray start` printed, and give "
                 "every machine the cluster's token (docs/scaling.md)",
             )
         ) from exc
