@@ -77,7 +77,7 @@ READ = (
 )
 
 #: Calls whose rows are Python's at a time, at a hundred times the memory of a table.
-_CALLS_AS_ROWS = 256
+_CALLS_AS_ROWS = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
