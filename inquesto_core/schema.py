@@ -26,12 +26,15 @@ __all__ = ["SCHEMA_NAMES", "closed_validator", "load", "validate"]
 
 SCHEMA_NAMES = (
     "call",
+    "import_mapping",
     "manifest",
     "population",
     "protocol",
     "record",
+    "scenario_rules",
     "sheet_key",
     "state",
+    "timing",
     "trace",
     "transcript",
     "verdicts",

@@ -30,6 +30,8 @@ __all__ = [
     "Inferred",
     "Interval",
     "RecordedVerdicts",
+    "ReportedTiming",
+    "ReportedTurn",
     "ToolCall",
     "ToolTrace",
     "Transcript",
@@ -133,6 +135,8 @@ class Call:
     trace_offset_ms : int
         Added to every time in `trace.json`; a trace whose clock started 1500 ms before the
         recording has -1500. `read_bundle` has already applied it to the `ToolTrace`.
+    timing_reasons : tuple of str
+        Why this recording carries no timing, as far as whoever made the bundle knows.
     """
 
     call_id: str
@@ -154,6 +158,7 @@ class Call:
     scored_window_ms: Interval | None = None
     ignore_ms: IgnoredIntervals = IgnoredIntervals()
     exclusion: Exclusion | None = None
+    timing_reasons: tuple[str, ...] = ()
     inferred: tuple[Inferred, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
 
@@ -251,12 +256,46 @@ class RecordedVerdicts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedTurn:
+    """When a side spoke, as the agent's runtime reported it.
+
+    Parameters
+    ----------
+    silent : bool
+        An agent turn in which nothing was said.
+    """
+
+    speaker: Speaker
+    start_ms: int
+    end_ms: int
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedTiming:
+    """When both sides of a call without a recording spoke, and who reported it.
+
+    Parameters
+    ----------
+    turns : tuple of ReportedTurn
+        In the order of the file.
+    latencies_ms : tuple of int
+        The waits before the agent's turns, in order, on the runtime's own clock; a runtime may
+        report more or fewer than there are turns.
+    """
+
+    source: str
+    turns: tuple[ReportedTurn, ...] = ()
+    latencies_ms: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
     """One recorded call with all its parts.
 
     Parameters
     ----------
-    trace, transcript, state, verdicts : optional
+    trace, transcript, state, timing, verdicts : optional
         None = the file is absent, or unreadable (then `problems` says so).
     root : Path
         The bundle's folder.
@@ -271,6 +310,7 @@ class Bundle:
     trace: ToolTrace | None = None
     transcript: Transcript | None = None
     state: FinalState | None = None
+    timing: ReportedTiming | None = None
     verdicts: RecordedVerdicts | None = None
     digests: tuple[tuple[str, str], ...] = ()
     problems: tuple[Problem, ...] = ()

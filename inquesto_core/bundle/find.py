@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from inquesto_core.bundle.archives import LIMITS, SUFFIXES, Limits, is_archive, unpack
 from inquesto_core.bundle.manifest import MANIFEST_SUFFIXES, manifest_rows
 from inquesto_core.bundle.remote import leads_elsewhere, listing_of
+from inquesto_core.bundle.write import UNFINISHED
 from inquesto_core.errors import BundleError, Problem, StoreError
 from inquesto_core.places import RemotePlace, is_uri, locate
 from inquesto_core.places.remote import is_object_name
@@ -29,7 +30,7 @@ __all__ = ["BundleRef", "Found", "find_bundles"]
 #: Folders are searched this deep below a source.
 MAX_DEPTH = 32
 
-_PARTS = frozenset({"trace.json", "transcript.json", "state.json", "verdicts.json"})
+_PARTS = frozenset({"trace.json", "transcript.json", "state.json", "timing.json", "verdicts.json"})
 
 #: A manifest of so many rows says where a hundred million bundles lie.
 _MANIFEST_BYTES = 8 * 1024**3
@@ -262,6 +263,8 @@ class _Search:
                 inner = f"{name}/{entry.name}"
                 if entry.is_symlink():
                     self._link(inner)
+                elif entry.name.startswith(UNFINISHED):
+                    continue
                 elif entry.is_dir(follow_symlinks=False):
                     if depth == MAX_DEPTH:
                         self._problem(

@@ -29,6 +29,8 @@ from inquesto_core.bundle.call import (
     Inferred,
     Interval,
     RecordedVerdicts,
+    ReportedTiming,
+    ReportedTurn,
     ToolTrace,
 )
 from inquesto_core.bundle.fenced import without_fence
@@ -64,8 +66,9 @@ def read_bundle(ref: BundleRef) -> Bundle:
     -------
     Bundle
         Error-level problems have the codes ``trace_unparseable``, ``transcript_unparseable``,
-        ``state_unparseable``, ``verdicts_unparseable`` (that part is None), ``audio_missing``,
-        ``audio_digest_mismatch``, ``link_refused``, ``unknown_channel_map``, ``mono_input``.
+        ``state_unparseable``, ``timing_unparseable``, ``verdicts_unparseable`` (that part is None),
+        ``audio_missing``, ``audio_digest_mismatch``, ``link_refused``, ``unknown_channel_map``,
+        ``mono_input``.
 
     Raises
     ------
@@ -88,7 +91,9 @@ def read_bundle(ref: BundleRef) -> Bundle:
     transcript = part("transcript", build_transcript)
     state = part("state", _build_state)
     verdicts = part("verdicts", _build_verdicts)
-    problems += _check_channel_map(call.audio)
+    timing = part("timing", _build_timing)
+    if call.audio or timing is None:
+        problems += _check_channel_map(call.audio)
     problems += _check_audio(ref.path, call.audio, digests)
     return Bundle(
         call=call,
@@ -96,6 +101,7 @@ def read_bundle(ref: BundleRef) -> Bundle:
         trace=trace,
         transcript=transcript,
         state=state,
+        timing=timing,
         verdicts=verdicts,
         digests=tuple(sorted(digests.items())),
         problems=tuple(problem.at(call_id=call.call_id) for problem in problems),
@@ -184,6 +190,7 @@ def _build_call(value: Mapping[str, Any]) -> Call:
         exclusion=None
         if exclusion is None
         else Exclusion(reason=exclusion["reason"], detail=exclusion.get("detail")),
+        timing_reasons=tuple(value.get("timing_reasons", ())),
         inferred=tuple(Inferred(**entry) for entry in value.get("inferred", ())),
         tags=value.get("tags", {}),
     )
@@ -262,6 +269,20 @@ def _build_verdicts(value: Mapping[str, Any]) -> tuple[RecordedVerdicts, list[Pr
         answers=answers,
     )
     return recorded, []
+
+
+def _build_timing(value: Mapping[str, Any]) -> tuple[ReportedTiming, list[Problem]]:
+    turns = tuple(
+        ReportedTurn(
+            speaker=row["speaker"],
+            start_ms=int(row["start_ms"]),
+            end_ms=int(row["end_ms"]),
+            silent=row.get("silent", False),
+        )
+        for row in value["turns"]
+    )
+    latencies_ms = tuple(int(latency_ms) for latency_ms in value.get("latencies_ms", ()))
+    return ReportedTiming(source=value["source"], turns=turns, latencies_ms=latencies_ms), []
 
 
 def _check_channel_map(audio: tuple[AudioFile, ...]) -> list[Problem]:

@@ -6,6 +6,7 @@ Commands are imported when they are called, so that ``--help`` loads no table or
 from __future__ import annotations
 
 import importlib
+import keyword
 import sys
 from typing import Any
 
@@ -21,6 +22,7 @@ COMMANDS = {
     "score": "Score call bundles and write a run folder.",
     "rescore": "Reduce a stored run under another protocol; what changed, call by call.",
     "validate": "Check call bundles without scoring them.",
+    "import": "Turn a platform's exports into call bundles.",
     "explain": "Show one call of a run: timeline, events, trace, verdicts.",
     "judge": "Compare a judge with people and other judges; labelling sheets.",
     "models": "Show and verify the pinned model files.",
@@ -40,7 +42,8 @@ class LateGroup(click.Group):
         """Import and return one command."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"inquesto_core.cli.{cmd_name}")
+        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        module = importlib.import_module(f"inquesto_core.cli.{name}")
         command: click.Command = module.command
         return command
 

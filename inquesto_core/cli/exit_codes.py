@@ -38,6 +38,8 @@ _USAGE = frozenset(
         "out_is_the_run",
         "out_not_empty",
         "judge_unknown",
+        "option_unused",
+        "platform_unknown",
         "remote_credentials",
         "remote_name",
         "remote_not_allowed",

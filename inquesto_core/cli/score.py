@@ -48,6 +48,12 @@ __all__ = ["command"]
     default=None,
     help="Date of the record; default: the newest end of a call.",
 )
+@click.option(
+    "--compat",
+    type=click.Choice(["reference"]),
+    default=None,
+    help="SOURCE is a run folder of inquesto-score: scored exactly as it scores it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the record alone on standard output.")
 def command(
     sources: tuple[str, ...],
@@ -63,6 +69,7 @@ def command(
     executor: str,
     address: str | None,
     evaluated_at: object,
+    compat: str | None,
     as_json: bool,
 ) -> int:
     """Score call bundles and write a run folder.
@@ -79,6 +86,19 @@ def command(
     from inquesto_core.report.escape import escape_terminal
     from inquesto_core.report.terminal import score_lines
 
+    on = None if evaluated_at is None else f"{evaluated_at:%Y-%m-%d}"
+    if compat is not None:
+        others = {"--judge": judge, "--transcriber": transcriber, "--protocol": protocol}
+        if others != {"--judge": "auto", "--transcriber": "auto", "--protocol": "inquesto-0.1"}:
+            raise click.UsageError("--compat reference has its own judge, timing and protocol")
+        return _score_as_reference(
+            sources,
+            out,
+            population=population,
+            evaluated_at=on,
+            allow_remote=allow_remote,
+            as_json=as_json,
+        )
     if gpu_layers is not None and not needs_model(judge):
         raise click.UsageError("--gpu-layers goes with --judge pinned or gguf:PATH")
     stages = {"measuring": "measured", "transcribing": "transcribed", "judging": "judged"}
@@ -99,7 +119,7 @@ def command(
             workers=workers_of(workers, executor, address),
             executor=executor,
             address=address,
-            evaluated_at=None if evaluated_at is None else f"{evaluated_at:%Y-%m-%d}",
+            evaluated_at=on,
             progress=progress.of("measuring"),
             judge_progress=progress.of("judging"),
             transcriber_progress=progress.of("transcribing"),
@@ -138,3 +158,30 @@ def command(
     if result.has_bad_input:
         return BAD_INPUT
     return 0 if result.is_complete else NOT_EVALUATED
+
+
+def _score_as_reference(
+    sources: tuple[str, ...],
+    out: str,
+    *,
+    population: str | None,
+    evaluated_at: str | None,
+    allow_remote: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    from inquesto_core import engine
+    from inquesto_core.canonical import pretty_bytes
+    from inquesto_core.places import allowed_schemes
+    from inquesto_core.report.terminal import score_lines
+
+    with engine.run_to_write(out, allowed=allowed_schemes(allow_remote)) as folder:
+        records = engine.score_as_reference(
+            sources, out=folder, population=population, evaluated_at=evaluated_at
+        )
+    if as_json:
+        document = records[0] if len(records) == 1 else list(records)
+        say(pretty_bytes(document).decode(), newline=False)
+    for at, record in enumerate(records):
+        for line in ([""] if at else []) + score_lines(record):
+            say(line, err=as_json)
+    return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inquesto_core.engine.compat import rescore_reference, score_as_reference
 from inquesto_core.engine.one_call import load_call
 from inquesto_core.engine.remote_run import run_at_hand, run_to_write
 from inquesto_core.engine.rescore import DIFFERENCES_FILE, Rescored, rescore
@@ -20,9 +21,11 @@ __all__ = [
     "load_run",
     "protocol_of_run",
     "rescore",
+    "rescore_reference",
     "run_at_hand",
     "run_to_write",
     "runs_in",
     "score",
+    "score_as_reference",
     "validate",
 ]

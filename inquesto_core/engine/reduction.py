@@ -70,6 +70,8 @@ READ = (
     "segments",
     "tool_calls",
     "transcript",
+    "reported_turns",
+    "reported_latencies",
     "verdicts",
     "states",
     "word_errors",

@@ -282,7 +282,9 @@ def _prefix(part: str) -> str:
 
 def _models(provenance: dict[str, Any], protocol: Protocol) -> list[dict[str, Any]]:
     """Return what listened, what heard words and what judged, each with its digest."""
-    out = [{"name": protocol.instruments.vad.name, **provenance["vad"]}]
+    out = []
+    if "vad" in provenance:
+        out.append({"name": protocol.instruments.vad.name, **provenance["vad"]})
     if "asr" in provenance:
         asr = provenance["asr"]
         out.append({"name": asr["model"], "sha256": asr["sha256"], "runtime": asr["library"]})

@@ -10,6 +10,12 @@ import polars as pl
 from inquesto_core.events.judged import judge_answers, judged_events, judged_flags
 from inquesto_core.events.long_silences import silence_table
 from inquesto_core.events.predicates import scenario_predicates
+from inquesto_core.events.reported import (
+    reported_events,
+    reported_flags,
+    reported_statistics,
+    reported_timing,
+)
 from inquesto_core.events.required_action import with_required_arguments
 from inquesto_core.events.timing import (
     Moves,
@@ -105,7 +111,8 @@ def detect(
     Parameters
     ----------
     tables : dict of polars.DataFrame
-        Evidence tables calls, segments, tool_calls, transcript, verdicts, states.
+        Evidence tables calls, segments, tool_calls, transcript, reported_turns,
+        reported_latencies, verdicts, states.
     """
     calls, tool_calls = tables["calls"], tables["tool_calls"]
     transcript, verdicts = tables["transcript"], tables["verdicts"]
@@ -136,6 +143,8 @@ def detect(
         .join(evaluated, on="call_id", how="semi")
     )
     silences = silence_table(timeline, limits) if limits.count_silence else None
+    told = reported_timing(tables, protocol=protocol)
+    reported = reported_flags(told, protocol=protocol)
     facts = with_required_arguments(
         trace_facts(calls, tool_calls, protocol=protocol, population=population),
         calls,
@@ -153,6 +162,7 @@ def detect(
     events = pl.concat(
         [
             timing_events(usable, measured, timing, statistics, silences, protocol=protocol),
+            reported_events(told, reported, protocol=protocol),
             trace_events(facts, tool_calls, protocol=protocol, population=population),
             transcript_events(calls, transcript, protocol=protocol),
             judged_events(
@@ -174,7 +184,10 @@ def detect(
             calls, tool_calls, tables["states"], protocol=protocol, population=population
         ),
         flags=flags,
-        timing_flags=timing,
+        timing_flags=pl.concat([timing, reported]),
         moved_flags=moved,
-        statistics=statistics,
+        statistics=pl.concat(
+            [statistics, reported_statistics(told)],
+            how="diagonal",
+        ),
     )

@@ -19,6 +19,8 @@ _ALWAYS = {
     "segments": ("call_id", "channel", "start_ms", "end_ms", "rejected"),
     "tool_calls": ("call_id", "position", "name", "status", "start_ms", "end_ms"),
     "transcript": ("call_id", "position", "speaker", "start_ms", "end_ms", "n_words"),
+    "reported_turns": ("call_id", "position", "speaker", "start_ms", "end_ms", "silent"),
+    "reported_latencies": ("call_id", "position", "latency_ms"),
     "verdicts": ("call_id", "question", "verdict", "turn"),
     "states": ("call_id",),
     "word_errors": tuple(TABLES["word_errors"]),

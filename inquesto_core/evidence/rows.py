@@ -37,13 +37,16 @@ def bundle_rows(bundle: Bundle) -> dict[str, list[Row]]:
     Returns
     -------
     dict
-        ``tool_calls``, ``transcript``, ``words``, ``verdicts``, ``states``, each a list of rows
-        with every column of that table; empty where the bundle has no such part. JSON values are
-        canonical JSON text, and None where they are absent or null.
+        ``tool_calls``, ``transcript``, ``reported_turns``, ``reported_latencies``, ``words``,
+        ``verdicts``, ``states``, each a list of rows with every column of that table; empty where
+        the bundle has no such part. JSON values are canonical JSON text, and None where they are
+        absent or null.
     """
     return {
         "tool_calls": _tool_calls(bundle),
         "transcript": _transcript(bundle),
+        "reported_turns": _reported_turns(bundle),
+        "reported_latencies": _reported_latencies(bundle),
         "words": _words(bundle),
         "verdicts": _verdicts(bundle),
         "states": _states(bundle),
@@ -88,6 +91,33 @@ def _transcript(bundle: Bundle) -> list[Row]:
             "origin": bundle.transcript.source,
         }
         for position, turn in enumerate(bundle.transcript.turns)
+    ]
+
+
+def _reported_turns(bundle: Bundle) -> list[Row]:
+    """Return the reported turns of a call without a recording; beside one they are not read."""
+    if bundle.timing is None or bundle.call.audio:
+        return []
+    return [
+        {
+            "call_id": bundle.call.call_id,
+            "position": position,
+            "speaker": turn.speaker,
+            "start_ms": turn.start_ms,
+            "end_ms": turn.end_ms,
+            "silent": turn.silent,
+            "origin": bundle.timing.source,
+        }
+        for position, turn in enumerate(bundle.timing.turns)
+    ]
+
+
+def _reported_latencies(bundle: Bundle) -> list[Row]:
+    if bundle.timing is None or bundle.call.audio:
+        return []
+    return [
+        {"call_id": bundle.call.call_id, "position": position, "latency_ms": latency_ms}
+        for position, latency_ms in enumerate(bundle.timing.latencies_ms)
     ]
 
 

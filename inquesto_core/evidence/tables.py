@@ -86,6 +86,25 @@ TRANSCRIPT: Columns = {
     "origin": _TEXT,  # the source that transcript.json names; the transcriber's model
 }
 
+#: One row a turn as a runtime reported it, of a call without a recording.
+REPORTED_TURNS: Columns = {
+    "call_id": _TEXT,
+    "position": _INT,
+    "speaker": _TEXT,  # caller | agent
+    "start_ms": _INT,
+    "end_ms": _INT,
+    "silent": _BOOL,  # an agent turn in which nothing was said
+    "origin": _TEXT,  # who reported it
+}
+
+#: One row a wait before an agent turn as a runtime reported it, in order; there may be more or
+#: fewer than agent turns.
+REPORTED_LATENCIES: Columns = {
+    "call_id": _TEXT,
+    "position": _INT,
+    "latency_ms": _INT,  # on the runtime's own clock
+}
+
 WORDS: Columns = {
     "call_id": _TEXT,
     "turn": _INT,
@@ -306,6 +325,8 @@ TABLES: dict[str, Columns] = {
     "segments": SEGMENTS,
     "tool_calls": TOOL_CALLS,
     "transcript": TRANSCRIPT,
+    "reported_turns": REPORTED_TURNS,
+    "reported_latencies": REPORTED_LATENCIES,
     "words": WORDS,
     "asr_turns": ASR_TURNS,
     "asr_words": ASR_WORDS,
@@ -331,6 +352,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "segments": ("call_id", "channel", "start_ms", "end_ms"),
     "tool_calls": ("call_id", "position"),
     "transcript": ("call_id", "position"),
+    "reported_turns": ("call_id", "position"),
+    "reported_latencies": ("call_id", "position"),
     "words": ("call_id", "turn", "position"),
     "asr_turns": ("call_id", "position"),
     "asr_words": ("call_id", "speaker", "position"),

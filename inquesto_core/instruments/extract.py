@@ -40,6 +40,7 @@ _SIDES: tuple[Side, Side] = ("caller", "agent")
 _UNREADABLE = frozenset({"audio_missing", "audio_digest_mismatch", "link_refused"})
 _IGNORED = "ignored"
 _CHANNEL_SILENT = "channel_silent"
+_NO_AUDIO = "no_audio"
 #: The transcript's clock is not the recording's.
 _SHIFTED = "transcript_shifted"
 #: Classes of timing uncertainty: a party in front of a near background, and any other.
@@ -192,7 +193,11 @@ def _timing_reasons(
     A silent agent channel is a fault of the recording only where trace or transcript shows that the
     agent acted; otherwise the agent was silent, which is its own fault (section 6).
     """
-    reasons = {*recording.timing_reasons, *(f.code for f in faults if f.level == "timing")}
+    reasons = {
+        *bundle.call.timing_reasons,
+        *recording.timing_reasons,
+        *(f.code for f in faults if f.level == "timing"),
+    }
     spoke = bundle.transcript is not None and any(
         turn.speaker == "agent" and turn.text.strip() for turn in bundle.transcript.turns
     )
@@ -203,7 +208,14 @@ def _timing_reasons(
         reasons.add(_INDISTINCT)
     if any(side.too_quiet for side in heard.values()):
         reasons.add(LOW_LEVEL)
+    if _is_reported(bundle):
+        reasons.discard(_NO_AUDIO)
     return sorted(reasons)
+
+
+def _is_reported(bundle: Bundle) -> bool:
+    """Return whether timing is what a runtime reported: there is no recording to measure."""
+    return bundle.timing is not None and not bundle.call.audio
 
 
 def _window(bundle: Bundle, duration_ms: int) -> tuple[int, int]:
@@ -248,7 +260,7 @@ def _call_row(
         "ended_by": call.ended.by,
         "ended_reason": call.ended.reason,
         "exclusion_reason": exclusion,
-        "timing_source": "measured" if timed else None,
+        "timing_source": "measured" if timed else "reported" if _is_reported(bundle) else None,
         "timing_reasons": timing_reasons,
         "condition_class": _condition_class(heard, protocol),
         "duration_ms": recording.duration_ms if timed else None,

@@ -45,8 +45,8 @@ def score_lines(record: Record, decisions: pl.DataFrame | None = None) -> list[s
         _events(record),
         _thresholds(record),
         _variants(record),
-        _conduct(record["diagnostics"]),
-        _accounting(record),
+        _conduct(record["diagnostics"]) if "diagnostics" in record else [],
+        _accounting(record) if "accounting" in record else [],
         [] if decisions is None else _look_first(record, decisions),
         [f"Signature: {escape_terminal(record['signature']['text'])}"],
     ]
@@ -112,10 +112,11 @@ def _events(record: Record) -> list[str]:
     counts = " · ".join(f"{level} {count}" for level, count in by_severity.items())
     lines = [f"Events, one a type and call; S{fail_at} and above fail the call", f"  {counts}"]
     found = sorted(
-        record["failures_by_type"].items(), key=lambda row: (-severity_of[row[0]], -row[1], row[0])
+        record["failures_by_type"].items(),
+        key=lambda row: (-severity_of.get(row[0], 0), -row[1], row[0]),
     )
     for name, count in found:
-        lines.append(f"  S{severity_of[name]}  {escape_terminal(name):<20} {count:>6}")
+        lines.append(f"  S{severity_of.get(name, '?')}  {escape_terminal(name):<20} {count:>6}")
     return lines
 
 
@@ -127,17 +128,19 @@ def _thresholds(record: Record) -> list[str]:
             notes.append("the score")
         if part.get("undetermined_n"):
             notes.append(f"{part['undetermined_n']} undetermined")
-        lines.append(_row(f"{name}+", part, ", ".join(notes)))
+        lines.append(_row(f"{name}+", {"n": record["n"], **part}, ", ".join(notes)))
     return lines
 
 
 def _variants(record: Record) -> list[str]:
-    audio, judge_free = record["audio_only"], record["judge_free"]
+    audio, judge_free = record["audio_only"], record.get("judge_free")
     only, failed = audio["failed_only_on_audio_events"], audio["failed"]
     text = (
         f"Transcript only: {_percent(audio['score_if_transcript_only'])}; {only} of {failed} "
         "failed calls fail by audio events alone."
     )
+    if judge_free is None:  # a record in the reference's form
+        return wrap_columns(text, WIDTH, rest="  ")
     interval = NOTHING
     if judge_free["lo"] is not None:
         interval = f"95% CI {judge_free['lo']:.1f}–{judge_free['hi']:.1f}"

@@ -13,6 +13,8 @@ from inquesto_core.bundle import (
     Call,
     FinalState,
     RecordedVerdicts,
+    ReportedTiming,
+    ReportedTurn,
     ToolCall,
     ToolTrace,
     Transcript,
@@ -22,7 +24,8 @@ from inquesto_core.bundle import (
 from inquesto_core.evidence.rows import bundle_rows, count_words
 from inquesto_core.evidence.tables import TABLES, make_table
 
-NAMES = ["tool_calls", "transcript", "words", "verdicts", "states"]
+REPORTED = ["reported_turns", "reported_latencies"]
+NAMES = ["tool_calls", "transcript", *REPORTED, "words", "verdicts", "states"]
 
 
 def bundle(**parts):
@@ -49,6 +52,11 @@ FULL = bundle(
             ),
             TranscriptTurn(speaker="agent", text="never heard", heard_text=""),
         ),
+    ),
+    timing=ReportedTiming(
+        source="runtime",
+        turns=(ReportedTurn(speaker="agent", start_ms=-5, end_ms=900),),
+        latencies_ms=(400,),
     ),
     state=FinalState(before={"x": 1}, after={"x": 2}),
     verdicts=RecordedVerdicts(

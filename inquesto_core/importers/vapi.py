@@ -1,0 +1,280 @@
+"""Vapi: a call object, a list of them, or the end-of-call report that a webhook receives.
+
+Times are `secondsFromStart`. `time`, `endTime` and `duration` are not read as speech: the caller's
+rows run on a clock of their own, `endTime` lies far behind the last word, and the unit of
+`duration` differs between documentation and payloads. Tool calls carry no sign of success; their
+status is ``unknown`` where a result came and ``missing`` where none did. That the stereo file has
+the customer first is said by third parties, not by the vendor; so is that its first sample lies at
+`startedAt`. Both are written down as inferred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from inquesto_core.bundle import Ended, Inferred, ToolCall, TranscriptTurn
+from inquesto_core.errors import Problem
+from inquesto_core.importers.clock import instant_text, milliseconds
+from inquesto_core.importers.draft import Draft, ImportOptions, Track
+from inquesto_core.importers.facts import known_facts
+from inquesto_core.importers.fields import Node, problem_at
+from inquesto_core.importers.registry import Importer
+from inquesto_core.importers.roles import role_of
+from inquesto_core.importers.tool_calls import Result, paired, parsed_result, requested, status_note
+
+if TYPE_CHECKING:
+    from inquesto_core.bundle.call import EndedBy, Speaker
+
+__all__ = ["IMPORTER"]
+
+#: Both clocks of a call may lie this far apart; further, the caller's times are left out.
+_MAX_SKEW_MS = 250
+
+_ROLES = {
+    "user": "caller",
+    "bot": "agent",
+    "assistant": "agent",
+    "ai": "agent",
+    "system": "system",
+    "tool_calls": "request",
+    "tool_call_result": "result",
+    "tool": "result",
+}
+_ENDED_BY: dict[str, EndedBy] = {
+    "customer-ended-call": "caller",
+    "assistant-ended-call": "agent",
+    "assistant-ended-call-after-message-spoken": "agent",
+    "assistant-ended-call-with-hangup-task": "agent",
+    "assistant-said-end-call-phrase": "agent",
+    "assistant-forwarded-call": "agent",
+    "silence-timed-out": "system",
+    "exceeded-max-duration": "system",
+    "manually-canceled": "system",
+}
+_FORWARDED = "assistant-forwarded-call"
+_FAILED = frozenset({"error", "cancelled"})
+_END_CALL, _TRANSFER = frozenset({"endCall", "end_call_tool"}), frozenset({"transferCall"})
+
+
+def calls(document: Node, options: ImportOptions) -> Sequence[Node]:
+    """Return the calls in a document; of a webhook's body, the report in it."""
+    if isinstance(document.value, list):
+        return document.rows()
+    if document.get("results") is not None:
+        return document.rows("results")
+    return (document.get("message") or document,)
+
+
+def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
+    """Return what a call object says."""
+    about = call.get("call") or call
+    artifact = call.get("artifact") or about.get("artifact") or call
+    messages = artifact.rows("messages") or call.rows("messages")
+    started_ms, ended_ms = _instant(call, about, "startedAt"), _instant(call, about, "endedAt")
+    tools, problems = _tools(messages, options)
+    turns, skew = _turns(messages, started_ms, options)
+    reason = call.label("endedReason") or about.label("endedReason")
+    ends = _ends(tools, reason)
+    if started_ms is not None and ended_ms is not None:
+        ends.append((ended_ms - started_ms, "the hang-up (endedAt)"))
+    return Draft(
+        call_id=about.needed_text("id"),
+        platform="vapi",
+        tracks=(_track(artifact, call),),
+        agent_name=_agent_name(call, about),
+        agent_config=_config(call.get("assistant") or about.get("assistant")),
+        direction=_direction(about),
+        started_at=None if started_ms is None else instant_text(started_ms),
+        ended_at=None if ended_ms is None else instant_text(ended_ms),
+        ended=Ended(by=_ENDED_BY.get(reason or "", "unknown"), reason=reason),
+        tools=tools,
+        turns=turns,
+        facts=_facts(call, about),
+        ended_ms=tuple(ends),
+        timing_reasons=_timing_reasons(reason, ends),
+        inferred=_inferred(reason, tools),
+        problems=(*problems, *skew),
+    )
+
+
+def _instant(call: Node, about: Node, name: str) -> int | None:
+    node = call.get(name) or about.get(name)
+    return None if node is None else milliseconds(node, "iso")
+
+
+def _track(artifact: Node, call: Node) -> Track:
+    addresses = [
+        artifact.text("recording", "stereoUrl"),
+        artifact.text("stereoRecordingUrl"),
+        call.text("stereoRecordingUrl"),
+        artifact.text("recording", "mono", "combinedUrl") if _is_object(artifact) else None,
+        artifact.text("recordingUrl"),
+        call.text("recordingUrl"),
+    ]
+    return Track(
+        names=tuple(address for address in addresses if address),
+        caller=0,
+        agent=1,
+        known_by="Vapi's stereo file has the customer first, as third parties say",
+    )
+
+
+def _is_object(artifact: Node) -> bool:
+    mono = artifact.get("recording", "mono")
+    return mono is not None and isinstance(mono.value, dict)
+
+
+def _agent_name(call: Node, about: Node) -> str | None:
+    for node in (call, about):
+        name = node.label("assistant", "name") or node.label("assistantId")
+        if name is not None:
+            return name
+    return None
+
+
+def _config(assistant: Node | None) -> dict[str, Any]:
+    if assistant is None:
+        return {}
+    found = {
+        "model": assistant.text("model", "model"),
+        "tts": assistant.text("voice", "voiceId"),
+        "stt": assistant.text("transcriber", "model"),
+        "language": assistant.text("transcriber", "language"),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _direction(about: Node) -> str | None:
+    known = {"inboundPhoneCall": "inbound", "outboundPhoneCall": "outbound", "webCall": "web"}
+    kind = about.label("type")
+    return None if kind is None else known.get(kind, kind)
+
+
+def _facts(call: Node, about: Node) -> dict[str, tuple[str, ...]]:
+    numbers = (
+        about.text("customer", "number") or call.text("customer", "number"),
+        about.text("phoneNumber", "number") or call.text("phoneNumber", "number"),
+    )
+    said = {
+        "number": numbers,
+        "agent_id": (about.text("assistantId"),),
+        "direction": (_direction(about),),
+    }
+    return known_facts(said, about.get("metadata"))
+
+
+def _at(row: Node) -> int | None:
+    node = row.get("secondsFromStart")
+    return None if node is None else milliseconds(node, "s")
+
+
+def _turns(
+    messages: Sequence[Node], started_ms: int | None, options: ImportOptions
+) -> tuple[tuple[TranscriptTurn, ...] | None, tuple[Problem, ...]]:
+    """Return the spoken rows, and that the caller's clock is too far off, if it is."""
+    turns, skews = [], []
+    for row in messages:
+        meaning = role_of(row, "role", _ROLES, options)
+        if meaning not in {"caller", "agent"}:
+            continue
+        at_ms, instant = _at(row), row.get("time")
+        if meaning == "caller" and None not in (at_ms, instant, started_ms):
+            skews.append(milliseconds(row.need("time"), "ms") - (at_ms or 0) - (started_ms or 0))
+        text = row.text("message") or row.text("content") or ""
+        speaker: Speaker = "caller" if meaning == "caller" else "agent"
+        turns.append(TranscriptTurn(speaker=speaker, text=text, start_ms=at_ms))
+    if not messages:
+        return None, ()
+    skew = sorted(skews)[len(skews) // 2] if skews else 0
+    if abs(skew) <= _MAX_SKEW_MS:
+        return tuple(turns), ()
+    untimed = tuple(
+        turn if turn.speaker == "agent" else TranscriptTurn(speaker="caller", text=turn.text)
+        for turn in turns
+    )
+    problem = problem_at(
+        messages[0],
+        code="times_left_out",
+        found=f"has the caller's times on a clock that is {skew} ms off the call's",
+        expected=f"at most {_MAX_SKEW_MS} ms",
+        remedy="the caller's times are left out; timing is measured from the recording",
+        level="warning",
+    )
+    return untimed, (problem,)
+
+
+def _tools(
+    messages: Sequence[Node], options: ImportOptions
+) -> tuple[tuple[ToolCall, ...] | None, tuple[Problem, ...]]:
+    if not messages:
+        return None, ()
+    tools: list[ToolCall] = []
+    results: list[Result] = []
+    problems: list[Problem] = []
+    for row in messages:
+        meaning = role_of(row, "role", _ROLES, options)
+        if meaning == "request":
+            for inner in row.rows("toolCalls") or row.rows("tool_calls"):
+                tool, told = requested(
+                    inner,
+                    call_id=inner.label("id"),
+                    name=inner.needed_text("function", "name"),
+                    arguments=inner.get("function", "arguments"),
+                    start_ms=_at(row),
+                )
+                tools.append(tool)
+                problems += told
+        elif meaning == "result":
+            results.append(
+                Result(
+                    row=row,
+                    id=row.label("toolCallId") or row.label("tool_call_id"),
+                    name=row.label("name"),
+                    value=parsed_result(_value(row)),
+                    end_ms=_at(row),
+                )
+            )
+    told_calls, unmatched = paired(tools, results)
+    return told_calls, (*problems, *unmatched)
+
+
+def _value(row: Node) -> Any:
+    node = row.get("result") or row.get("content")
+    return None if node is None else node.value
+
+
+def _ends(tools: Sequence[ToolCall] | None, reason: str | None) -> list[tuple[int, str]]:
+    """Return when a tool ended the call for this agent: it hung up, or forwarded the caller."""
+    closing = _END_CALL | (_TRANSFER if reason == _FORWARDED else frozenset())
+    last = [
+        tool
+        for tool in tools or ()
+        if tool.name in closing and tool.start_ms is not None and tool.status not in _FAILED
+    ]
+    return [(tool.start_ms or 0, f"the tool call {tool.name}") for tool in last[-1:]]
+
+
+def _timing_reasons(reason: str | None, ends: Sequence[tuple[int, str]]) -> tuple[str, ...]:
+    is_known = any("transferCall" in what for _, what in ends)
+    return ("transfer_time_unknown",) if reason == _FORWARDED and not is_known else ()
+
+
+def _inferred(reason: str | None, tools: Sequence[ToolCall] | None) -> tuple[Inferred, ...]:
+    found = [
+        Inferred(
+            field="/audio/0/start_ms",
+            value=0,
+            how="the recording is taken to begin at startedAt",
+        )
+    ]
+    if reason in _ENDED_BY:
+        how = f"endedReason is {reason}"
+        found.append(Inferred(field="/ended/by", value=_ENDED_BY[reason], how=how))
+    return (*found, *status_note("Vapi", tools))
+
+
+IMPORTER = Importer(
+    name="vapi", holds="a call object or end-of-call report", calls=calls, draft=draft
+)
