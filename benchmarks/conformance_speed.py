@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """How fast runs of the reference are scored again: calls per processor second, reading included.
 
 ``python benchmarks/conformance_speed.py RUNS`` takes a folder of run folders (best in memory) or,
@@ -62,6 +63,9 @@ def main() -> int:
     parser.add_argument("runs", nargs="?", type=Path)
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
+    if options.runs is None and not ORACLE.is_dir():
+        print("no runs of the reference are here; name a folder of them")
+        return 0
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as at:
         folder = options.runs
         if folder is None:

@@ -46,8 +46,8 @@ FUZZ = HERE.parents[1] / "shared" / "oracle" / "fuzz"
 ROWS: dict[str, tuple[str, str, str]] = {
     "1": (
         "latency = its own list; the clock starts when its VAD stops",
-        "of its run folders the list is read, and marked; the longest gap between turns stands beside it "
-        "(`longest_unanswered_ms`); own audio is measured",
+        "of its run folders the list is read, and marked; the longest gap between turns stands "
+        "beside it (`longest_unanswered_ms`); own audio is measured",
         "no",
     ),
     "2": (

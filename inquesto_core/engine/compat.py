@@ -20,7 +20,7 @@ from inquesto_core.engine.call_key import call_name_key
 from inquesto_core.engine.partitions import WHOLE
 from inquesto_core.engine.run_folder import About, RunFolder
 from inquesto_core.engine.stored import INPUTS, evidence_use
-from inquesto_core.errors import BundleError, Problem
+from inquesto_core.errors import BundleError, Problem, StoreError
 from inquesto_core.events.reference_rules import reference_outcomes
 from inquesto_core.evidence.tables import TABLES, sort_table
 from inquesto_core.protocol import load_population, load_protocol
@@ -32,9 +32,16 @@ from inquesto_core.score.tables import EVENT_PREFIX, decision_schema
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from inquesto_core.engine.stored import StoredRun
     from inquesto_core.protocol import Population, Protocol
 
-__all__ = ["REFERENCE", "ReferenceRescored", "rescore_reference", "score_as_reference"]
+__all__ = [
+    "REFERENCE",
+    "ReferenceRescored",
+    "require_evidence",
+    "rescore_reference",
+    "score_as_reference",
+]
 
 #: What is reproduced.
 REFERENCE = "massabaali7/inquesto-score@1f6dae522b78"
@@ -149,6 +156,26 @@ def score_as_reference(
         ),
     )
     return records
+
+
+def require_evidence(stored: StoredRun) -> None:
+    """Refuse a run that `score_as_reference` wrote: it holds results, and no evidence.
+
+    Raises
+    ------
+    StoreError
+        ``run_without_evidence``.
+    """
+    if stored.has_table("calls"):
+        return
+    raise StoreError(
+        Problem(
+            code="run_without_evidence",
+            found=f"{stored.folder.name} holds what the reference makes of its runs, no evidence",
+            expected="a run that was scored from bundles",
+            remedy="make bundles with `import inquesto-score` and score them",
+        )
+    )
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from inquesto_core.engine.compat import require_evidence
 from inquesto_core.engine.partitions import WHOLE
 from inquesto_core.engine.reduction import READ, Reading, reduce_part, slots_of_run
 from inquesto_core.engine.run_protocol import population_of_run, protocol_of_run
@@ -34,9 +35,10 @@ def load_call(run: str | Path, call_id: str, *, protocol: str | Path | None = No
     Raises
     ------
     InquestoError
-        As `load_run` and `protocol_of_run`.
+        As `load_run`, `require_evidence` and `protocol_of_run`.
     """
     stored = load_run(run, call_id=call_id)
+    require_evidence(stored)
     if stored.parts == (WHOLE,):
         return stored
     held = {

@@ -20,6 +20,7 @@ from inquesto_core import __version__
 from inquesto_core.canonical import digest_bytes
 from inquesto_core.compare import DifferenceCounts, add_difference_counts
 from inquesto_core.engine.call_key import call_name_key
+from inquesto_core.engine.compat import require_evidence
 from inquesto_core.engine.executors import InProcess, choose_executor
 from inquesto_core.engine.partitions import WHOLE
 from inquesto_core.engine.reduction import (
@@ -132,7 +133,8 @@ def rescore(
     Raises
     ------
     StoreError
-        ``not_a_run``, ``run_damaged``, ``run_without_evidence_use``, ``out_is_the_run``.
+        ``not_a_run``, ``run_damaged``, ``run_without_evidence``, ``run_without_evidence_use``,
+        ``out_is_the_run``.
     ProtocolError
         ``rescore_needs_sources``: the protocol measures differently, and no bundle is shown.
         ``rescore_needs_transcriber``: its words were heard between edges that move.
@@ -147,6 +149,7 @@ def rescore(
         )
     allowed = allowed_schemes(allow_remote)
     law, stored = load_protocol(protocol), open_run(run)
+    require_evidence(stored)
     use, now = stored_use(stored), evidence_use(law, JudgeUse(kind="none"), _NOBODY)
     old, notes = _protocol_before(stored, run_protocol)
     people = population_of_run(stored, protocol=law)

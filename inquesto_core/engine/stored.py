@@ -104,13 +104,14 @@ class StoredRun:
         Raises
         ------
         StoreError
-            ``run_damaged``: a table that was written is not there, or not whole.
+            ``run_damaged``: a table that was written is not there, or not whole. One that never
+            was, as by an older version, is empty.
         """
         tables = {}
         for name, wanted in columns.items():
             place = place_of_part(self.folder, part)
             file = (place / table_file(name)).relative_to(self.folder).as_posix()
-            if part and file not in self.outputs:
+            if self.outputs and file not in self.outputs:
                 tables[name] = empty_table(name).select(wanted)
             else:
                 tables[name] = _read(self.folder, file, wanted)

@@ -39,7 +39,8 @@ class ReportedTimes:
     ----------
     turns : polars.DataFrame
         ``reported_turns`` with ``overlap_ms`` of an agent turn (from its start to the end of the
-        last caller turn before it), ``talks_over`` (that is at least the limit), ``gap_ms`` (the
+        last caller turn before it), ``talks_over`` (that is at least the limit and counts),
+        ``is_short`` (at least the limit, of a short turn that ends within it), ``gap_ms`` (the
         other way round, where a caller turn is just before it) and ``no_reply``: an agent turn
         without a word, or a caller turn with no agent turn after it.
     waits : polars.DataFrame
@@ -63,7 +64,7 @@ def reported_timing(tables: Mapping[str, pl.DataFrame], *, protocol: Protocol) -
         Evidence tables calls, reported_turns, reported_latencies.
     """
     slow_ms = protocol.event("slow_turn").parameters["latency_ms"]
-    least_ms = protocol.event("talk_over").parameters["overlap_ms"]
+    talk_over = protocol.event("talk_over").parameters
     ours = (
         tables["calls"]
         .filter(pl.col("timing_source") == "reported", pl.col("timing_reasons").list.len() == 0)
@@ -77,11 +78,15 @@ def reported_timing(tables: Mapping[str, pl.DataFrame], *, protocol: Protocol) -
     last_agent = pl.when(_AGENT).then("position").max().over("call_id")
     overlap = pl.when(_AGENT).then(caller_end - pl.col("start_ms"))
     follows_caller = (pl.col("speaker").shift(1) == "caller").over("call_id")
+    inside = overlap >= pl.col("end_ms") - pl.col("start_ms")
+    is_short = pl.col("end_ms") - pl.col("start_ms") <= protocol.timeline.short_turn_ms
+    reaches = (overlap >= talk_over["overlap_ms"]).fill_null(value=False)
     unanswered = ~_AGENT & (pl.col("position") > last_agent.fill_null(-1))
     turns = turns.with_columns(
         overlap_ms=overlap,
         gap_ms=pl.when(follows_caller).then(-overlap),
-        talks_over=(overlap >= least_ms).fill_null(value=False),
+        is_short=reaches & inside & is_short,
+        talks_over=reaches & (pl.lit(value=bool(talk_over["count_short"])) | ~(inside & is_short)),
         no_reply=(_AGENT & pl.col("silent")) | unanswered,
     )
     waits = _located(waits.with_columns(is_slow=pl.col("latency_ms") > slow_ms), turns)
@@ -109,6 +114,7 @@ def _per_call(ours: pl.DataFrame, turns: pl.DataFrame, waits: pl.DataFrame) -> p
         n_agent_turns=_AGENT.sum().cast(pl.Int64),
         n_utterances=(~_AGENT).sum().cast(pl.Int64),
         n_talk_over=pl.col("talks_over").sum().cast(pl.Int64),
+        n_talk_over_short=pl.col("is_short").sum().cast(pl.Int64),
         n_no_reply=pl.col("no_reply").sum().cast(pl.Int64),
         longest_unanswered_ms=pl.col("gap_ms").max().clip(lower_bound=0),
     )

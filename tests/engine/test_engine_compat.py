@@ -18,8 +18,14 @@ from reference_calls import (
 )
 
 from inquesto_core.cli import cli
-from inquesto_core.engine import load_run, rescore_reference, score_as_reference
-from inquesto_core.errors import BundleError
+from inquesto_core.engine import (
+    load_call,
+    load_run,
+    rescore,
+    rescore_reference,
+    score_as_reference,
+)
+from inquesto_core.errors import BundleError, StoreError
 
 PAGE = conformance()
 OURS = {"provenance", "signature"}
@@ -184,3 +190,12 @@ def test_compat_has_its_own_judge(tmp_path):
     done = CliRunner().invoke(cli, args)
     assert done.exit_code == 2
     assert "its own judge" in done.output
+
+
+def test_a_run_without_evidence_is_neither_explained_nor_rescored(tmp_path):
+    folder = write_run(tmp_path / "run", call_file())
+    score_as_reference([folder], out=tmp_path / "out")
+    with pytest.raises(StoreError, match="import inquesto-score"):
+        load_call(tmp_path / "out", "c0")
+    with pytest.raises(StoreError, match="run_without_evidence"):
+        rescore(tmp_path / "out", protocol="inquesto-0.1", out=tmp_path / "again")

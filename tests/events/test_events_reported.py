@@ -15,7 +15,7 @@ from inquesto_core.protocol import load_protocol
 PROTOCOL = load_protocol("inquesto-0.1")
 
 
-def told(*calls):
+def told(*calls, protocol=PROTOCOL):
     """Return reported timing of calls, each given as its turns and its latencies."""
     turns, waits, rows = [], [], []
     for at, (said, latencies) in enumerate(calls):
@@ -41,7 +41,7 @@ def told(*calls):
         "reported_turns": make_table("reported_turns", turns),
         "reported_latencies": make_table("reported_latencies", waits),
     }
-    return reported_timing(tables, protocol=PROTOCOL)
+    return reported_timing(tables, protocol=protocol)
 
 
 def events_of(*calls):
@@ -124,6 +124,16 @@ def test_every_slow_reply_is_an_occurrence_at_its_turn_where_that_is_known():
     ]
 
 
+def test_a_short_turn_inside_the_callers_counts_where_the_protocol_counts_it():
+    draft = load_protocol("inquesto-0.2-draft")
+    short, long = (([("C", 0, 3000), ("A", 1000, 1000 + ms)], [1]) for ms in (1000, 1001))
+    for protocol, counted in ((PROTOCOL, [1, 1]), (draft, [0, 1])):
+        found = told(short, long, protocol=protocol)
+        rows = reported_statistics(found).sort("call_id")
+        assert rows["n_talk_over"].to_list() == counted
+        assert rows["n_talk_over_short"].to_list() == [1, 0]
+
+
 def test_statistics_count_what_was_reported():
     found = told(([*ANSWERED, ("C", 3000, 4000)], [100, 200]))
     row = reported_statistics(found).to_dicts()[0]
@@ -132,6 +142,7 @@ def test_statistics_count_what_was_reported():
         "n_agent_turns": 1,
         "n_utterances": 2,
         "n_talk_over": 0,
+        "n_talk_over_short": 0,
         "n_no_reply": 1,
         "longest_unanswered_ms": 500,
         "n_replied": 2,
