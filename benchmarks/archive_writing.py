@@ -24,20 +24,11 @@ from inquesto_core.engine.stored import INPUTS, evidence_use
 from inquesto_core.evidence import TABLES, empty_table
 from inquesto_core.protocol import load_population, load_protocol
 from inquesto_core.score import JudgeUse, TranscriberUse
+from inquesto_core.score.slots import SLOT_COLUMNS
 
 PROJECT = Path(__file__).resolve().parents[1]
 JUDGE = JudgeUse(kind="recorded", label="recorded labels")
 NOBODY = TranscriberUse(kind="none")
-SLOTS = (
-    "call_id",
-    "agent_fingerprint",
-    "scenario_id",
-    "condition",
-    "group",
-    "trial",
-    "exclusion_reason",
-    "ended_reason",
-)
 
 
 class Writing:
@@ -60,7 +51,7 @@ class Writing:
         written = RunFolder(self.folder).write_part(
             part, {**filled, "events": reduced.derived["events"]}, decisions=reduced.decisions
         )
-        return part, written, reduced.told, filled["calls"].select(SLOTS)
+        return part, written, reduced.told, filled["calls"].select(SLOT_COLUMNS)
 
 
 def write_archive(folder: Path, calls: int, *, seed: int, workers: int) -> None:

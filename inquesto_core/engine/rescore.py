@@ -41,6 +41,7 @@ from inquesto_core.evidence.store import EvidenceStore
 from inquesto_core.places import allowed_schemes, locate
 from inquesto_core.protocol import diff_protocols, load_protocol
 from inquesto_core.score import JudgeUse, TranscriberUse
+from inquesto_core.score.slots import SLOT_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -252,7 +253,7 @@ def _kept(folder: RunFolder, store: str | Path | None, allowed: Collection[str])
 def _calls(stored: StoredRun) -> Iterator[pl.DataFrame]:
     """Yield of each partition what the slots of its calls are read from."""
     for part in stored.parts:
-        yield stored.part(part, {"calls": _SLOT_COLUMNS})["calls"]
+        yield stored.part(part, {"calls": SLOT_COLUMNS})["calls"]
 
 
 def _in_order(
@@ -276,18 +277,6 @@ def _in_order(
             yield waiting.pop(following)
             following += 1
 
-
-#: What the slots of all calls are read from.
-_SLOT_COLUMNS = (
-    "call_id",
-    "agent_fingerprint",
-    "scenario_id",
-    "condition",
-    "group",
-    "trial",
-    "exclusion_reason",
-    "ended_reason",
-)
 
 _NOBODY = TranscriberUse(kind="none")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from inquesto_core.score.tables import SLOT
+from inquesto_core.score.views import is_complete
 
 if TYPE_CHECKING:
     from inquesto_core.protocol import Population
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CALL_SLOTS",
+    "SLOT_COLUMNS",
     "call_slots",
     "expected_count",
     "is_whole_design",
@@ -37,6 +39,9 @@ CALL_SLOTS: dict[str, pl.DataType | type[pl.DataType]] = {
     "trial": pl.Int64,
     "names_agent": pl.Boolean,
 }
+
+#: What of the table ``calls`` decides which slot a call fills, and whether it is in order.
+SLOT_COLUMNS = ("call_id", "agent_fingerprint", *SLOT, "exclusion_reason", "ended_reason")
 
 _CELL = SLOT[:3]
 _OF_AGENT = ("agent_fingerprint", "cell", "trial")
@@ -162,11 +167,10 @@ def slot_use(decisions: pl.DataFrame, *, population: Population) -> pl.DataFrame
         Rows without a call hold nothing.
     """
     held = decisions.filter(pl.col("call_id").is_not_null())
-    complete = pl.col("state").is_in(["scored", "agent_fault"])
     return (
         with_cell(held, population=population)
         .group_by("cell", "trial")
-        .agg(held=pl.len().cast(pl.Int64), complete=complete.sum().cast(pl.Int64))
+        .agg(held=pl.len().cast(pl.Int64), complete=is_complete().sum().cast(pl.Int64))
     )
 
 
