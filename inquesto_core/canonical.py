@@ -70,7 +70,7 @@ def _too_deep() -> _NotStrict:
 
 
 def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
+    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _walk(value: Any, depth: int) -> None:

@@ -131,7 +131,7 @@ def detect(
     usable = calls.filter(pl.col("timing_reasons").list.len() == 0)
     base = timing_flags(timeline, limits, protocol=protocol)
     uncertainty = _uncertainty(calls, axis.call_ids, protocol).to_numpy()
-    moves = moved_outcomes(limits, timeline, uncertainty, protocol=protocol)
+    moves = moved_outcomes(limits, timeline, base, uncertainty, protocol=protocol)
     evaluated = usable.select("call_id")
     timing, moved = (
         flags.join(evaluated, on="call_id", how="semi")

@@ -18,6 +18,7 @@ import polars as pl
 from inquesto_core.events.long_silences import find_long_silences
 from inquesto_core.events.occurrences import occurrences
 from inquesto_core.timeline import COMPARED, calls_within_reach, measure_talk, measure_timeline
+from inquesto_core.timeline.axis import rows_of
 from inquesto_core.timeline.barge_ins import KEPT, find_barge_ins
 from inquesto_core.timeline.replies import NO_REPLY, REPLIED
 
@@ -59,6 +60,10 @@ class TimingFlags:
         """Return ``call_id`` and one column an event."""
         columns = {f"event_{name}": getattr(self, name) for name in AUDIO_EVENTS}
         return pl.DataFrame({"call_id": timeline.axis.call_ids, **columns})
+
+    def of(self, calls: Int) -> TimingFlags:
+        """Return those of some calls, by index."""
+        return TimingFlags(**{name: getattr(self, name)[calls] for name in AUDIO_EVENTS})
 
     def differ(self, other: TimingFlags) -> Bool:
         """Return in which calls an event stands in one of the two and not in the other."""
@@ -140,7 +145,7 @@ def timing_flags(timeline: Timeline, limits: Limits, *, protocol: Protocol) -> T
     )
 
 
-def _differs(one: Status, other: Status, call_one: Int, call_other: Int, calls: int) -> Bool:
+def _differ(one: Status, other: Status, call_one: Int, call_other: Int, calls: int) -> Bool:
     """Return in which calls two rows of numbers, sorted by call, are not the same."""
     count_one, count_other = _count(call_one, calls), _count(call_other, calls)
     differs = count_one != count_other
@@ -154,18 +159,22 @@ def _counted(line: Timeline) -> Int:
     return _count(line.floor.turns.call[over.turn[over.counted]], len(line.axis))
 
 
-def _changed(base: Timeline, other: Timeline) -> Bool:
-    """Return in which calls a status or a count is another."""
-    calls = len(base.axis)
-    statuses = _differs(
-        base.replies.status,
-        other.replies.status,
-        base.floor.utterances.call,
-        other.floor.utterances.call,
-        calls,
+def _changed(base: Timeline, calls: Int, moved: Timeline) -> Bool:
+    """Return in which of the `calls`, measured again as `moved`, a status or a count is another."""
+    rows, place = rows_of(base.floor.utterances.call, calls)
+    statuses = _differ(
+        base.replies.status[rows],
+        moved.replies.status,
+        place,
+        moved.floor.utterances.call,
+        len(calls),
     )
-    turns = _count(base.floor.turns.call, calls) != _count(other.floor.turns.call, calls)
-    return np.asarray(statuses | turns | (_counted(base) != _counted(other)))
+    turns = _count(base.floor.turns.call, len(base.axis))[calls]
+    return np.asarray(
+        statuses
+        | (turns != _count(moved.floor.turns.call, len(calls)))
+        | (_counted(base)[calls] != _counted(moved))
+    )
 
 
 def _within_reach(timeline: Timeline, limits: Limits, name: str, reach_ms: Int) -> Bool:
@@ -184,36 +193,44 @@ def _within_reach(timeline: Timeline, limits: Limits, name: str, reach_ms: Int) 
 
 
 def moved_outcomes(
-    limits: Limits, base: Timeline, uncertainty_ms: Int, *, protocol: Protocol
+    limits: Limits,
+    base: Timeline,
+    flags: TimingFlags,
+    uncertainty_ms: Int,
+    *,
+    protocol: Protocol,
 ) -> Moves:
     """Return what each limit's and value's move by plus and minus the uncertainty changes.
 
-    Only calls that hold a value as near to the limit are measured again.
+    Only calls that hold a value as near to the limit are measured again: all of them at once, a
+    call as often as limits are near, and each time twice.
 
     Parameters
     ----------
+    base : Timeline
+    flags : TimingFlags
+        `timing_flags` of it.
     uncertainty_ms : int64 array of shape (calls,)
         The measured timing uncertainty of each call's condition class.
     """
-    frames = [timing_flags(base, limits, protocol=protocol).frame(base).clear()]
-    fragile: dict[str, Bool] = {}
-    for name in (*limits.structure, *limits.values):
-        calls = np.flatnonzero(_within_reach(base, limits, name, uncertainty_ms))
-        ours, axis = limits.of(calls), base.axis.of(calls)
-        line = measure_timeline(axis, ours)
-        flags = timing_flags(line, ours, protocol=protocol)
-        touched = np.zeros(len(calls), dtype=bool)
-        for sign in (-1, 1):
-            moved_limits = ours.moved(name, sign * uncertainty_ms[calls])
-            moved_line = measure_timeline(axis, moved_limits)
-            moved = timing_flags(moved_line, moved_limits, protocol=protocol)
-            differ = flags.differ(moved)
-            frames.append(moved.frame(moved_line).filter(pl.Series(differ)))
-            touched |= differ | _changed(line, moved_line)
-        if name in limits.structure:
-            fragile[name] = np.zeros(len(base.axis), dtype=bool)
-            fragile[name][calls[touched]] = True
-    return Moves(flags=pl.concat(frames), fragile=fragile)
+    names = (*limits.structure, *limits.values)
+    near = [np.flatnonzero(_within_reach(base, limits, name, uncertainty_ms)) for name in names]
+    count = [len(calls) for calls in near]
+    calls = np.tile(np.concatenate(near), 2)
+    limit = np.tile(np.repeat(np.arange(len(names)), count), 2)
+    by = uncertainty_ms[calls] * np.repeat((-1, 1), sum(count))
+    moved_limits = limits.of(calls)
+    for index, name in enumerate(names):
+        moved_limits = moved_limits.moved(name, np.where(limit == index, by, 0))
+    line = measure_timeline(base.axis.of(calls), moved_limits)
+    moved = timing_flags(line, moved_limits, protocol=protocol)
+    differ = moved.differ(flags.of(calls))
+    touched = differ | _changed(base, calls, line)
+    fragile = {name: np.zeros(len(base.axis), dtype=bool) for name in limits.structure}
+    for index, name in enumerate(names):
+        if name in fragile:
+            fragile[name][calls[touched & (limit == index)]] = True
+    return Moves(flags=moved.frame(line).filter(pl.Series(differ)), fragile=fragile)
 
 
 def _max_by_call(call: Int, value: Int, calls: int) -> tuple[Int, Bool]:

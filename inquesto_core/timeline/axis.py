@@ -7,7 +7,7 @@ one numpy operation, and nothing ever reaches from one call into the next.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,10 +56,42 @@ class Spans:
             voiced=self.voiced[mask],
         )
 
-    def of(self, place: Int) -> Spans:
-        """Return the intervals of some calls; `place` is each old call's new index, or -1."""
-        kept = self.where(place[self.call] >= 0)
-        return replace(kept, call=place[kept.call])
+    def of(self, calls: Int, shift: Int) -> Spans:
+        """Return the intervals of some calls, in their order and as often as named.
+
+        Parameters
+        ----------
+        calls, shift : int64 arrays of shape (n,)
+            Indices of calls, and the axis ms by which each one's intervals are moved.
+        """
+        rows, place = rows_of(self.call, calls)
+        return Spans(
+            call=place,
+            start=self.start[rows] + shift[place],
+            end=self.end[rows] + shift[place],
+            voiced=self.voiced[rows],
+        )
+
+
+def rows_of(owner: Int, calls: Int) -> tuple[Int, Int]:
+    """Return the rows of some calls, in their order and as often as named, and whose each is.
+
+    Parameters
+    ----------
+    owner : int64 array of shape (rows,)
+        Each row's call, in rising order.
+    calls : int64 array of shape (n,)
+        Indices of calls.
+
+    Returns
+    -------
+    tuple of int64 arrays
+        Indices of rows, and for each the place in `calls` that it was taken for.
+    """
+    first = np.searchsorted(owner, calls, side="left")
+    count = np.searchsorted(owner, calls, side="right") - first
+    place = np.repeat(np.arange(len(calls), dtype=np.int64), count)
+    return np.arange(len(place)) + np.repeat(first - (np.cumsum(count) - count), count), place
 
 
 def axis_span(last_ms: int, reach_ms: int) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from inquesto_core.timeline.axis import Spans, axis_span, unite
+from inquesto_core.timeline.axis import Spans, axis_span, rows_of, unite
 from inquesto_core.timeline.build import Floor, build_floor
 from inquesto_core.timeline.replies import Replies, TalkOvers, find_replies, find_talk_overs
 from inquesto_core.timeline.tool_waits import ToolAxis, tool_axis
@@ -33,15 +33,18 @@ class CallAxis:
         Calls that have a window, sorted; the index into it is a row's ``call``.
     base : int64 array of shape (calls,), axis ms
         Where a call's millisecond 0 stands.
+    span_ms : int
+        How far it is from there to the next call's.
     caller, agent : Spans
     window_from, window_to, end_call : int64 arrays, axis ms
-        Windows of shape (calls,); starts of end-of-call and transfer tools, sorted.
+        Windows of shape (calls,); starts of end-of-call and transfer tools in them, sorted.
     tools : ToolAxis
         Every other tool call.
     """
 
     call_ids: pl.Series
     base: Int
+    span_ms: int
     caller: Spans
     agent: Spans
     window_from: Int
@@ -54,18 +57,20 @@ class CallAxis:
         return len(self.base)
 
     def of(self, calls: Int) -> CallAxis:
-        """Return the axis of some calls alone, by index in rising order; each keeps its place."""
-        place = np.full(len(self), -1, dtype=np.int64)
-        place[calls] = np.arange(len(calls))
+        """Return an axis of some calls, by index, in their order and as often as named."""
+        base = np.arange(len(calls), dtype=np.int64) * self.span_ms
+        shift = base - self.base[calls]
+        ends, place = rows_of(self.end_call // self.span_ms, calls)
         return CallAxis(
             call_ids=self.call_ids.gather(calls),
-            base=self.base[calls],
-            caller=self.caller.of(place),
-            agent=self.agent.of(place),
-            window_from=self.window_from[calls],
-            window_to=self.window_to[calls],
-            end_call=self.end_call,
-            tools=self.tools.of(calls, place),
+            base=base,
+            span_ms=self.span_ms,
+            caller=self.caller.of(calls, shift),
+            agent=self.agent.of(calls, shift),
+            window_from=self.window_from[calls] + shift,
+            window_to=self.window_to[calls] + shift,
+            end_call=self.end_call[ends] + shift[place],
+            tools=self.tools.of(calls, shift),
         )
 
 
@@ -129,17 +134,22 @@ def call_axis(
         _column(spoken, "end_ms").max(initial=0),
         _column(ends, "start_ms").max(initial=0),
     )
-    base = np.arange(timed.height, dtype=np.int64) * axis_span(int(last), reach_ms)
+    span = axis_span(int(last), reach_ms)
+    base = np.arange(timed.height, dtype=np.int64) * span
     window_from = base + _column(timed, "window_from_ms")
     window_to = base + _column(timed, "window_to_ms")
+    ended = np.sort(base[_column(ends, "call")] + _column(ends, "start_ms"))
+    owner = np.searchsorted(base, ended, side="right") - 1
+    ended = ended[(window_from[owner] <= ended) & (ended < window_to[owner])]
     return CallAxis(
         call_ids=timed["call_id"],
         base=base,
+        span_ms=span,
         caller=_side(spoken, "caller", base),
         agent=_side(spoken, "agent", base),
         window_from=window_from,
         window_to=window_to,
-        end_call=np.sort(base[_column(ends, "call")] + _column(ends, "start_ms")),
+        end_call=ended,
         tools=tool_axis(
             _of_timed(timed, ids),
             tools,

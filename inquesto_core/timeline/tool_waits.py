@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from inquesto_core.timeline.axis import FAR, Spans, covering, first_from, unite
+from inquesto_core.timeline.axis import FAR, Spans, covering, first_from, rows_of, unite
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,15 +56,15 @@ class ToolAxis:
     position: Int
     ended: Int
 
-    def of(self, calls: Int, place: Int) -> ToolAxis:
-        """Return those of some calls alone; `place` is each old call's new index, or -1."""
-        kept = place[self.call] >= 0
+    def of(self, calls: Int, shift: Int) -> ToolAxis:
+        """Return those of some calls, moved by `shift`, in their order and as often as named."""
+        rows, place = rows_of(self.call, calls)
         return ToolAxis(
-            running=self.running.of(place),
+            running=self.running.of(calls, shift),
             is_whole=self.is_whole[calls],
-            call=place[self.call[kept]],
-            position=self.position[kept],
-            ended=self.ended[kept],
+            call=place,
+            position=self.position[rows],
+            ended=self.ended[rows] + shift[place],
         )
 
 

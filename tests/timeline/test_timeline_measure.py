@@ -105,7 +105,8 @@ def test_many_calls_at_once_are_what_the_loop_makes_of_each(cases):
 def test_fragile_limits_are_those_of_the_loop(cases):
     _, limits, line = measured(cases)
     by = np.full(len(cases), UNCERTAINTY_MS, dtype=np.int64)
-    moves = moved_outcomes(limits, line, by, protocol=PROTOCOL)
+    flags = timing_flags(line, limits, protocol=PROTOCOL)
+    moves = moved_outcomes(limits, line, flags, by, protocol=PROTOCOL)
     for number, (caller, agent, window, ends) in enumerate(cases):
         found = {name for name, touched in moves.fragile.items() if touched[number]}
         assert found == timeline_loop.fragile_limits(
@@ -122,8 +123,8 @@ def test_fragile_limits_are_those_of_the_loop(cases):
 def test_no_call_out_of_reach_of_a_limit_is_changed_by_its_move(cases, law, by):
     axis, limits, line = measured(cases, law)
     uncertainty = np.full(len(cases), by, dtype=np.int64)
-    moves = moved_outcomes(limits, line, uncertainty, protocol=law)
     base = timing_flags(line, limits, protocol=law)
+    moves = moved_outcomes(limits, line, base, uncertainty, protocol=law)
     found = []
     for name in (*limits.structure, *limits.values):
         for sign in (-1, 1):
