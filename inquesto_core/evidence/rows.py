@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from inquesto_core.canonical import canonical_bytes
 
 if TYPE_CHECKING:
-    from inquesto_core.bundle.call import Bundle
+    from collections.abc import Iterable
 
-__all__ = ["ASR", "PLATFORM", "bundle_rows", "count_words"]
+    from inquesto_core.bundle.call import Bundle, ToolCall
+
+__all__ = ["ASR", "PLATFORM", "bundle_rows", "count_words", "tool_call_rows"]
 
 #: Whose words a row of ``transcript`` or ``words`` holds.
 PLATFORM, ASR = "platform", "asr"
@@ -37,13 +39,14 @@ def bundle_rows(bundle: Bundle) -> dict[str, list[Row]]:
     Returns
     -------
     dict
-        ``tool_calls``, ``transcript``, ``reported_turns``, ``reported_latencies``, ``words``,
-        ``verdicts``, ``states``, each a list of rows with every column of that table; empty where
-        the bundle has no such part. JSON values are canonical JSON text, and None where they are
-        absent or null.
+        ``tool_calls``, ``caller_calls``, ``transcript``, ``reported_turns``,
+        ``reported_latencies``, ``words``, ``verdicts``, ``states``, each a list of rows with every
+        column of that table; empty where the bundle has no such part. JSON values are canonical
+        JSON text, and None where they are absent or null.
     """
     return {
         "tool_calls": _tool_calls(bundle),
+        "caller_calls": _caller_calls(bundle),
         "transcript": _transcript(bundle),
         "reported_turns": _reported_turns(bundle),
         "reported_latencies": _reported_latencies(bundle),
@@ -56,9 +59,20 @@ def bundle_rows(bundle: Bundle) -> dict[str, list[Row]]:
 def _tool_calls(bundle: Bundle) -> list[Row]:
     if bundle.trace is None:
         return []
+    return tool_call_rows(bundle.call.call_id, bundle.trace.calls)
+
+
+def _caller_calls(bundle: Bundle) -> list[Row]:
+    if bundle.trace is None:
+        return []
+    return tool_call_rows(bundle.call.call_id, bundle.trace.caller_calls)
+
+
+def tool_call_rows(call_id: str, calls: Iterable[ToolCall]) -> list[Row]:
+    """Return tool calls of one call as rows of ``tool_calls``."""
     return [
         {
-            "call_id": bundle.call.call_id,
+            "call_id": call_id,
             "position": call.position,
             "id": call.id,
             "name": call.name,
@@ -69,7 +83,7 @@ def _tool_calls(bundle: Bundle) -> list[Row]:
             "raw_arguments": call.raw_arguments,
             "result": _json(call.result),
         }
-        for call in bundle.trace.calls
+        for call in calls
     ]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["numbers_as_digits"]
+__all__ = ["numbers_as_digits", "numbers_whole"]
 
 # fmt: off
 _UNITS = (
@@ -41,12 +41,23 @@ def numbers_as_digits(words: Sequence[str]) -> list[str]:
     >>> numbers_as_digits("one hundred and five on the twenty first".split())
     ['1', '0', '5', 'on', 'the', '2', '1']
     """
+    return [piece for word in numbers_whole(words) for piece in _digits(word)]
+
+
+def numbers_whole(words: Sequence[str]) -> list[str]:
+    """Return `words` with every number, spelled or in digits, as one word.
+
+    Numbers said one behind another stay apart, digits said one by one too.
+
+    >>> numbers_whole("flight four seventy two at eight fifty five".split())
+    ['flight', '4', '72', 'at', '8', '55']
+    """
     out: list[str] = []
     at = 0
     while at < len(words):
         taken, digits = _number(words, at)
         if taken:
-            out += digits
+            out.append("".join(digits))
             at += taken
         elif words[at] in _NOUGHT and _beside_digit(out, words, at):
             out.append("0")
@@ -55,6 +66,10 @@ def numbers_as_digits(words: Sequence[str]) -> list[str]:
             out.append(words[at])
             at += 1
     return out
+
+
+def _digits(word: str) -> Sequence[str]:
+    return word if word.isdecimal() else (word,)
 
 
 def _beside_digit(out: list[str], words: Sequence[str], at: int) -> bool:

@@ -16,8 +16,8 @@ no others; anything that changes them is a new name.
    seven one* are one thing; *point* stays a word, ``1,000`` is *1 0 0 0*, ``:00`` of a time is
    nothing, *double four* is *4 4*, *oh* behind a digit is *0*. Ordinals above the second are their
    number (``15th``, *fifteenth*: *1 5*); *first* and *second* stay words, as ``1st`` and ``2nd``.
-7. All other punctuation separates words; *e-mail* is *email*. Spelling is not touched: *colour* and
-   *color* are two words.
+7. All other punctuation separates words, marks on letters do not; *e-mail* is *email*. Spelling is
+   not touched: *colour* and *color* are two words.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from inquesto_core.evidence.spoken_numbers import numbers_as_digits
+from inquesto_core.evidence.spoken_numbers import numbers_as_digits, numbers_whole
 
-__all__ = ["NORMALISER", "is_negation", "is_number", "spoken_words"]
+__all__ = ["NORMALISER", "is_negation", "is_number", "spoken_pieces", "spoken_words"]
 
 #: The name of these rules; it stands beside every count made with them.
 NORMALISER = "inquesto-words-1"
@@ -74,6 +74,20 @@ def spoken_words(text: str) -> tuple[str, ...]:
     >>> spoken_words("Account 4471.") == spoken_words("account forty-four seventy-one")
     True
     """
+    return tuple(numbers_as_digits(_plain_words(text)))
+
+
+def spoken_pieces(text: str) -> tuple[str, ...]:
+    """Return the words of `spoken_words`, but a number as one word where it is said as one.
+
+    >>> spoken_pieces("Flight 472, at 4:30")
+    ('flight', '472', 'at', '4', '30')
+    """
+    return tuple(numbers_whole(_plain_words(text)))
+
+
+def _plain_words(text: str) -> list[str]:
+    """Return the words that rules 1 to 5 and 7 leave, numbers as they stand."""
     said = unicodedata.normalize("NFKC", text).lower().replace("’", "'").replace("`", "'")
     said = _MONEY.sub(_money, _REMARK.sub(" ", said))
     for sign, word in _SIGNS.items():
@@ -83,8 +97,9 @@ def spoken_words(text: str) -> tuple[str, ...]:
     said = _POINT.sub(" point ", _FULL_HOUR.sub("", _THOUSANDS.sub("", said)))
     said = _ORDINAL.sub(_ordinal, _FORENOON.sub(" a m", said))
     said = _E_MAIL.sub("email", _CONTRACTION.sub(_written_out, said)).replace("'", "")
-    words = _WORD.findall(_DIGITS_APART.sub(" ", said))
-    return tuple(numbers_as_digits([word for word in words if word not in _FILLERS]))
+    said = _DIGITS_APART.sub(" ", said)
+    words = _WORD.findall(said) if said.isascii() else _words_with_marks(said)
+    return [word for word in words if word not in _FILLERS]
 
 
 def is_number(word: str) -> bool:
@@ -95,6 +110,15 @@ def is_number(word: str) -> bool:
 def is_negation(word: str) -> bool:
     """Return whether a word that `spoken_words` gives denies something."""
     return word in _NEGATIONS
+
+
+def _words_with_marks(said: str) -> list[str]:
+    """Return words whose vowel signs and accents are marks of their own, as in Devanagari."""
+    kept = [
+        letter if letter.isalnum() or unicodedata.category(letter)[0] == "M" else " "
+        for letter in said
+    ]
+    return "".join(kept).split()
 
 
 def _money(found: re.Match[str]) -> str:

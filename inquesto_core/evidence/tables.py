@@ -70,6 +70,9 @@ TOOL_CALLS: Columns = {
     "result": _TEXT,  # canonical JSON
 }
 
+#: What the (simulated) caller did with tools of its own: never the agent's.
+CALLER_CALLS: Columns = {**TOOL_CALLS}
+
 #: One row a turn of the transcript that is read: the platform's, or where a call brings none and a
 #: transcriber heard it, the turns of ``asr_turns``.
 TRANSCRIPT: Columns = {
@@ -324,6 +327,7 @@ TABLES: dict[str, Columns] = {
     "calls": CALLS,
     "segments": SEGMENTS,
     "tool_calls": TOOL_CALLS,
+    "caller_calls": CALLER_CALLS,
     "transcript": TRANSCRIPT,
     "reported_turns": REPORTED_TURNS,
     "reported_latencies": REPORTED_LATENCIES,
@@ -351,6 +355,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "calls": ("call_id",),
     "segments": ("call_id", "channel", "start_ms", "end_ms"),
     "tool_calls": ("call_id", "position"),
+    "caller_calls": ("call_id", "position"),
     "transcript": ("call_id", "position"),
     "reported_turns": ("call_id", "position"),
     "reported_latencies": ("call_id", "position"),

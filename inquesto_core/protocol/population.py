@@ -51,6 +51,8 @@ class Scenario:
         The right outcome is a hand-off to a person, and the judge is asked for that.
     predicates : tuple of mapping
         Conditions on trace and final state, as data.
+    signals, checks : mapping or None
+        What protocols of those methods ask of its calls, as data.
     """
 
     id: str
@@ -62,6 +64,8 @@ class Scenario:
     identity: Literal["legit", "impostor"] | None
     handoff: bool
     predicates: tuple[Mapping[str, Any], ...]
+    signals: Mapping[str, Any] | None = None
+    checks: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +116,14 @@ class Population:
         The account record that tools answer from and the judge holds the agent to.
     degraded : tuple of str
         The conditions of the robustness view; never the reference condition.
+    predicates : mapping or None
+        Predicates by name, that scenarios use by it.
+    phrases : mapping or None
+        What agrees, refuses and denies, by language, beside the built-in phrases.
+    state_functions : mapping or None
+        Named predicates on a final state: domain to name to their definition.
+    sound_alike : mapping or None
+        Where a verification's result says that only the sound of a name matched.
     digest : str
         SHA-256 of the whole canonical content of the file.
     """
@@ -128,6 +140,10 @@ class Population:
     design: Design
     scenarios: tuple[Scenario, ...]
     digest: str
+    predicates: Mapping[str, Mapping[str, Any]] | None = None
+    phrases: Mapping[str, Mapping[str, Any]] | None = None
+    state_functions: Mapping[str, Mapping[str, Any]] | None = None
+    sound_alike: Mapping[str, Any] | None = None
 
     def scenario(self, scenario_id: str) -> Scenario:
         """Return the scenario of that id.
@@ -222,6 +238,13 @@ def population_document(population: Population) -> dict[str, Any]:
     """Return a population as its file holds it: the same canonical content, the same digest."""
     document = asdict(population)
     del document["digest"]
+    for holder, keys in (
+        (document, ("predicates", "phrases", "state_functions", "sound_alike")),
+        *((row, ("signals", "checks")) for row in document["scenarios"]),
+    ):
+        for key in keys:
+            if holder[key] is None:  # a file that says nothing does not name it
+                del holder[key]
     return document
 
 
@@ -263,6 +286,10 @@ def _parse(raw: Mapping[str, Any]) -> Population:
             Scenario(**{**row, "predicates": tuple(row["predicates"])}) for row in raw["scenarios"]
         ),
         digest=digest_json(raw),
+        predicates=raw.get("predicates"),
+        phrases=raw.get("phrases"),
+        state_functions=raw.get("state_functions"),
+        sound_alike=raw.get("sound_alike"),
     )
 
 

@@ -158,7 +158,7 @@ AFTER = {"card": "9021", "refunds": [{"amount": 49}, {"amount": 5}], "open": Tru
         ("open", True, True),
         ("refunds[1]", {"amount": 5.0}, True),
         ("refunds[1]", {"amount": 5, "more": 1}, False),
-        ("length(n)", 1, None),
+        ("length(n)", 1, False),
     ],
 )
 def test_the_state_after_the_call_is_read_by_a_path(path, wanted, holds):
@@ -197,10 +197,12 @@ def test_an_unchanged_state_is_the_state_before_the_call(state, holds):
         (ORDER, {"tools": good("refund")},
          "verify succeeded: never; refund performed: tool_calls/0"),
         (equals("card", "1"), {"state": ({}, AFTER)}, 'card is "9021", expected "1"'),
-        ({"kind": "state_unchanged"}, {"state": ({}, AFTER)}, "the state has changed"),
+        ({"kind": "state_unchanged"}, {"state": ({}, {"a": 1})},
+         "the state has changed: /a was not there, is 1"),
         ({"kind": "tool_arguments", "tool": "refund", "schema": FIFTY},
          {"tools": (amount(50), amount(49))},
-         "refund performed 2 times: tool_calls/0, tool_calls/1; other arguments: tool_calls/1"),
+         "refund performed 2 times: tool_calls/0, tool_calls/1; other arguments: tool_calls/1 "
+         "(/amount: const)"),
     ],
 )  # fmt: skip
 def test_the_evidence_says_what_was_found_and_where(predicate, fields, text):
@@ -251,7 +253,8 @@ def test_only_calls_of_a_scenario_with_predicates_have_rows():
         ("d", 0, False),
         ("d", 1, True),
     ]
-    assert predicates_hold(table).sort("call_id").rows() == [("a", False), ("d", False)]
+    hold = predicates_hold(table).sort("call_id").select("call_id", "hold", "hold_judge_free")
+    assert hold.rows() == [("a", False, False), ("d", False, False)]
 
 
 def test_the_same_predicate_twice_is_evaluated_for_both_places():

@@ -25,7 +25,7 @@ from inquesto_core.evidence.rows import bundle_rows, count_words
 from inquesto_core.evidence.tables import TABLES, make_table
 
 REPORTED = ["reported_turns", "reported_latencies"]
-NAMES = ["tool_calls", "transcript", *REPORTED, "words", "verdicts", "states"]
+NAMES = ["tool_calls", "caller_calls", "transcript", *REPORTED, "words", "verdicts", "states"]
 
 
 def bundle(**parts):
@@ -38,7 +38,8 @@ FULL = bundle(
         calls=(
             ToolCall(position=0, name="look", id="t", arguments={"b": 1, "a": "é"}, result=[1]),
             ToolCall(position=2, name="refund", arguments=None, raw_arguments="{", start_ms=-5),
-        )
+        ),
+        caller_calls=(ToolCall(position=0, name="restart_phone", arguments={}),),
     ),
     transcript=Transcript(
         source="asr",

@@ -1,0 +1,178 @@
+"""Whether the predicates of a population can be evaluated, before any call is read.
+
+Kinds and keys are held by the schema of populations; here is what it cannot say.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import jmespath
+import jmespath.exceptions
+
+from inquesto_core.errors import Problem, ProtocolError, SchemaError
+from inquesto_core.events.predicates.evaluate import members, with_inner
+from inquesto_core.events.predicates.phrases import DEFAULT_LANGUAGE, languages_of
+from inquesto_core.evidence.spoken_words import spoken_words
+from inquesto_core.schema import closed_validator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from inquesto_core.protocol import Population
+
+__all__ = ["check_predicates"]
+
+#: Pointer below the predicate, what is there, what should be.
+Fault = tuple[str, str, str]
+
+_PATHS = ("path", "key")
+
+_COUNT = "tool_count"
+#: Of some keys of a kind there must be one, and of all but counts not two.
+_ONE_OF = (
+    (_COUNT, ("min", "max"), "min, max or both"),
+    ("state_hash", ("sha256", "against"), "one of sha256 and against"),
+    ("spoken", ("amount", "digits", "phrases"), "one of amount, digits and phrases"),
+)
+
+
+def check_predicates(population: Population) -> None:
+    """Raise at the first predicate of the population that cannot be evaluated.
+
+    Raises
+    ------
+    ProtocolError
+        Code ``predicate_invalid``, at the predicate: ``min`` is above ``max``; a path is no
+        JMESPath; a schema is no JSON Schema or has a ``$ref``; a phrase has no word; a language has
+        no phrases; not one of the keys of which one is needed; an unknown name; a named predicate
+        that names another; two texts of one claim in a scenario; an end-of-call or transfer tool
+        after which speech would be waited for.
+    """
+    named = population.predicates or {}
+    places = [
+        *((f"/predicates/{_escaped(name)}", predicate) for name, predicate in named.items()),
+        *(
+            (f"/scenarios/{at}/predicates/{index}", predicate)
+            for at, scenario in enumerate(population.scenarios)
+            for index, predicate in enumerate(scenario.predicates)
+        ),
+    ]
+    for pointer, predicate in places:
+        inside = pointer.startswith("/predicates/")
+        for beneath, each in _placed(predicate):
+            for at, found, expected in _contradictions(each, population, is_named=inside):
+                raise _invalid(pointer + beneath + at, found, expected)
+    for number, scenario in enumerate(population.scenarios):
+        for index, found in _claim_twice(scenario.predicates, named):
+            pointer = f"/scenarios/{number}/predicates/{index}"
+            raise _invalid(pointer, found, "one text for each question of a scenario")
+
+
+def _invalid(pointer: str, found: str, expected: str) -> ProtocolError:
+    return ProtocolError(
+        Problem(code="predicate_invalid", pointer=pointer, found=found, expected=expected)
+    )
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def _placed(
+    predicate: Mapping[str, Any], pointer: str = ""
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield a predicate and those that it holds, each with its pointer."""
+    yield pointer, predicate
+    for at, inner in enumerate(members(predicate)):
+        step = "/of" if predicate["kind"] == "not" else f"/of/{at}"
+        yield from _placed(inner, pointer + step)
+
+
+def _contradictions(
+    predicate: Mapping[str, Any], population: Population, *, is_named: bool
+) -> Iterator[Fault]:
+    low, high = predicate.get("min"), predicate.get("max")
+    if low is not None and high is not None and low > high:
+        yield "", f"asks for {low} to {high}", "min <= max"
+    for kind, keys, expected in _ONE_OF:
+        told = [key for key in keys if key in predicate]
+        if predicate["kind"] == kind and (len(told) != 1 and not (kind == _COUNT and told)):
+            yield "", f"has {' and '.join(told) or 'none of them'}", expected
+    if "schema" in predicate:
+        yield from _schema_contradictions(predicate["schema"])
+    for name in _PATHS:
+        if name in predicate:
+            try:
+                jmespath.compile(predicate[name])
+            except jmespath.exceptions.JMESPathError as exc:
+                found = f"has no JMESPath: {str(exc).splitlines()[0]}"
+                yield f"/{name}", found, "a JMESPath expression"
+    yield from _word_contradictions(predicate, population)
+    yield from _name_contradictions(predicate, population, is_named=is_named)
+    tools = population.tools
+    if predicate["kind"] == "speech_after_tool" and predicate["tool"] in (
+        *tools.end_call,
+        *tools.transfer,
+    ):
+        expected = "a tool after which the agent goes on speaking"
+        yield "/tool", f"is {predicate['tool']!r}, which ends or hands over the call", expected
+
+
+def _schema_contradictions(schema: Any) -> Iterator[Fault]:
+    if any(reference in node for node in _nodes(schema) for reference in ("$ref", "$dynamicRef")):
+        yield "/schema", "has a schema with a reference", "a schema without $ref"
+        return
+    try:
+        closed_validator(schema)
+    except SchemaError as exc:
+        yield "/schema", f"has a schema that {exc.problem.found}", exc.problem.expected
+
+
+def _nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
+    if isinstance(schema, dict):
+        yield schema
+    if isinstance(schema, dict | list):
+        for inner in schema.values() if isinstance(schema, dict) else schema:
+            yield from _nodes(inner)
+
+
+def _word_contradictions(predicate: Mapping[str, Any], population: Population) -> Iterator[Fault]:
+    for key in ("phrases", "says", "names"):
+        for at, entry in enumerate(predicate.get(key, ())):
+            for text in [entry] if isinstance(entry, str) else entry:
+                if not spoken_words(text):
+                    yield f"/{key}/{at}", f"is {text!r}, which says no word", "words"
+    asks = predicate["kind"] == "consent" or predicate.get("unless_denied", False)
+    language, known = predicate.get("language", DEFAULT_LANGUAGE), languages_of(population)
+    if asks and language not in known:
+        expected = f"one of {', '.join(sorted(known))}, or phrases of it in the population"
+        yield "/language", f"is {language!r}, of which there are no phrases", expected
+
+
+def _name_contradictions(
+    predicate: Mapping[str, Any], population: Population, *, is_named: bool
+) -> Iterator[Fault]:
+    if predicate["kind"] != "named":
+        return
+    known = sorted(population.predicates or {})
+    if is_named:
+        expected = "no other name: named predicates do not build on each other"
+        yield "/name", f"names {predicate['name']!r} in a named predicate", expected
+    elif predicate["name"] not in known:
+        expected = (
+            f"one of {', '.join(known)}" if known else "a name of the population's predicates"
+        )
+        yield "/name", f"is {predicate['name']!r}, which the population does not define", expected
+
+
+def _claim_twice(
+    predicates: Iterable[Mapping[str, Any]], named: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[int, str]]:
+    texts: dict[str, str] = {}
+    for index, predicate in enumerate(predicates):
+        for each in with_inner(predicate, named):
+            if each["kind"] == "claim" and "text" in each:
+                question, text = each["question"], each["text"]
+                if texts.setdefault(question, text) != text:
+                    yield index, f"asks {question!r} with another text"
