@@ -13,12 +13,24 @@ from inquesto_core.protocol.definition import (
     View,
 )
 from inquesto_core.protocol.difference import Change, diff_protocols
-from inquesto_core.protocol.load import DEFAULT_PROTOCOL, load_protocol, protocol_names
+from inquesto_core.protocol.load import (
+    DEFAULT_PROTOCOL,
+    load_any_protocol,
+    load_protocol,
+    protocol_names,
+)
 from inquesto_core.protocol.measurement import (
     asking_of,
     hearing_of,
     measurement_digest,
     measurement_of,
+)
+from inquesto_core.protocol.outcome import (
+    ASSERTIONS,
+    SIGNALS,
+    ChecksProtocol,
+    OutcomeProtocol,
+    SignalsProtocol,
 )
 from inquesto_core.protocol.population import (
     Population,
@@ -30,13 +42,18 @@ from inquesto_core.protocol.population import (
 from inquesto_core.protocol.release import check_release, protocol_digest, released
 
 __all__ = [
+    "ASSERTIONS",
     "DEFAULT_PROTOCOL",
+    "SIGNALS",
     "Change",
+    "ChecksProtocol",
     "EventType",
+    "OutcomeProtocol",
     "Population",
     "Protocol",
     "RecordingFaultLimits",
     "Scenario",
+    "SignalsProtocol",
     "Slot",
     "TimelineLimits",
     "View",
@@ -44,6 +61,7 @@ __all__ = [
     "check_release",
     "diff_protocols",
     "hearing_of",
+    "load_any_protocol",
     "load_population",
     "load_protocol",
     "measurement_digest",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inquesto_core.protocol.definition import Protocol
+    from inquesto_core.protocol.outcome import OutcomeProtocol
 
 __all__ = ["Change", "changes", "diff_protocols", "leaf_values"]
 
@@ -84,7 +85,9 @@ def changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Change
     )
 
 
-def diff_protocols(a: Protocol, b: Protocol) -> tuple[Change, ...]:
+def diff_protocols(
+    a: Protocol | OutcomeProtocol, b: Protocol | OutcomeProtocol
+) -> tuple[Change, ...]:
     """Return what `b` says differently from `a`: definition, populations and rubric texts.
 
     Empty exactly where the digests are equal.

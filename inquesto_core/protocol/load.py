@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inquesto_core import schema
+from inquesto_core.canonical import strict_json
 from inquesto_core.errors import Problem, ProtocolError
 from inquesto_core.protocol.consistency import check_consistency, inconsistent
 from inquesto_core.protocol.definition import (
@@ -28,23 +29,34 @@ from inquesto_core.protocol.definition import (
     VadPin,
     View,
 )
-from inquesto_core.protocol.layers import PROTOCOL_FILE, protocol_document, protocol_folders
+from inquesto_core.protocol.layers import (
+    PROTOCOL_FILE,
+    protocol_document,
+    protocol_folders,
+    read_file,
+)
+from inquesto_core.protocol.outcome import METHODS, Method, OutcomeProtocol, parse_outcome
 from inquesto_core.protocol.release import check_release, protocol_digest
 from inquesto_core.shipped import protocols_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DEFAULT_PROTOCOL", "load_protocol", "protocol_names"]
+__all__ = ["DEFAULT_PROTOCOL", "load_any_protocol", "load_protocol", "protocol_names"]
 
 #: The version that is meant where none is named.
 DEFAULT_PROTOCOL = "inquesto-0.1"
 
 
-def protocol_names() -> tuple[str, ...]:
-    """Return the names of the shipped protocols, sorted."""
-    found = protocols_folder().glob(f"*/{PROTOCOL_FILE}")
-    return tuple(sorted(path.parent.name for path in found))
+def protocol_names(method: Method | None = None) -> tuple[str, ...]:
+    """Return the names of the shipped protocols, sorted: all, or those of one method."""
+    found = sorted(protocols_folder().glob(f"*/{PROTOCOL_FILE}"))
+    return tuple(path.parent.name for path in found if method is None or _method_of(path) == method)
+
+
+def _method_of(path: Path) -> Any:
+    own = strict_json(read_file(path), file=PROTOCOL_FILE)
+    return own.get("method", "events") if isinstance(own, dict) else None
 
 
 def load_protocol(name_or_path: str | Path) -> Protocol:
@@ -58,7 +70,29 @@ def load_protocol(name_or_path: str | Path) -> Protocol:
         ``protocol.json`` is not what its schema says.
     ProtocolError
         Codes ``protocol_unknown``, ``protocol_inconsistent``, ``protocol_unreadable``,
-        ``protocol_extends``, ``release_changed``, ``release_missing``, ``release_draft``.
+        ``protocol_extends``, ``release_changed``, ``release_missing``, ``release_draft``;
+        ``protocol_method``: it does not decide by failure events (`load_any_protocol`).
+    """
+    protocol = load_any_protocol(name_or_path)
+    if isinstance(protocol, OutcomeProtocol):
+        raise ProtocolError(
+            Problem(
+                code="protocol_method",
+                found=f"{protocol.name} decides by {protocol.method}",
+                expected="a protocol that decides by failure events, such as " + DEFAULT_PROTOCOL,
+                remedy="`inquesto-core score` and `explain` take any protocol",
+            )
+        )
+    return protocol
+
+
+def load_any_protocol(name_or_path: str | Path) -> Protocol | OutcomeProtocol:
+    """Return the shipped protocol of that name, or the one in that folder, whatever its method.
+
+    Raises
+    ------
+    SchemaError, ProtocolError
+        As `load_protocol`, but for ``protocol_method``.
     """
     folder = _find_folder(name_or_path)
     protocol = _read(folder)
@@ -85,8 +119,15 @@ def _find_folder(name_or_path: str | Path) -> Path:
     )
 
 
-def _read(folder: Path) -> Protocol:
+def _read(folder: Path) -> Protocol | OutcomeProtocol:
     raw = protocol_document(folder)
+    method = raw.get("method", "events") if isinstance(raw, dict) else "events"
+    if method not in METHODS:
+        expected = f"one of {', '.join(METHODS)}"
+        raise inconsistent("/method", f"is {str(method)[:60]!r}", expected)
+    if method != "events":
+        schema.validate(raw, f"{method}_protocol", file=PROTOCOL_FILE)
+        return parse_outcome(raw, folder, protocol_digest(folder))
     schema.validate(raw, "protocol", file=PROTOCOL_FILE)
     digest = protocol_digest(folder)
     protocol = _parse(raw, folder, digest)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inquesto_core.protocol.definition import Protocol
+    from inquesto_core.protocol.outcome import OutcomeProtocol
 
 __all__ = [
     "check_release",
@@ -111,12 +112,14 @@ def released(root: Path | None = None) -> dict[str, str]:
     return digests
 
 
-def check_release(protocol: Protocol, *, digests: Mapping[str, str] | None = None) -> None:
+def check_release(
+    protocol: Protocol | OutcomeProtocol, *, digests: Mapping[str, str] | None = None
+) -> None:
     """Raise where a protocol's status and content do not agree with the list of releases.
 
     Parameters
     ----------
-    protocol : Protocol
+    protocol : Protocol or OutcomeProtocol
     digests : mapping, optional
         Name to digest; the shipped ``RELEASED`` by default.
 
@@ -146,7 +149,9 @@ def check_release(protocol: Protocol, *, digests: Mapping[str, str] | None = Non
         )
 
 
-def _refusal(code: str, protocol: Protocol, found: str, expected: str) -> ProtocolError:
+def _refusal(
+    code: str, protocol: Protocol | OutcomeProtocol, found: str, expected: str
+) -> ProtocolError:
     remedy = "a change of meaning is a new protocol folder (docs/protocol.md)"
     return ProtocolError(
         Problem(code=code, found=f"{protocol.name} {found}", expected=expected, remedy=remedy)

@@ -1,0 +1,96 @@
+"""What a population asks by signals: whether it can be asked, and what of it needs a judge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from inquesto_core.errors import Problem, ProtocolError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from inquesto_core.protocol import Population, Scenario, SignalsProtocol
+
+__all__ = ["NEED_A_JUDGE", "check_signals", "lacking_a_judge", "whitelist_table"]
+
+#: The signals that only a judge's answers give.
+NEED_A_JUDGE = ("judge_passed", "nl_assertion")
+
+
+def check_signals(population: Population, *, protocol: SignalsProtocol) -> None:
+    """Raise at the first scenario that cannot be scored by signals.
+
+    Raises
+    ------
+    ProtocolError
+        ``signals_invalid``: a scenario says nothing of signals, or asks for a clean exit where the
+        population names no end-of-call tool.
+    """
+    for at, scenario in enumerate(population.scenarios):
+        for key, found, expected in _contradictions(scenario, population, protocol):
+            raise ProtocolError(
+                Problem(
+                    code="signals_invalid",
+                    file=population.name,
+                    pointer=f"/scenarios/{at}{key}",
+                    found=found,
+                    expected=expected,
+                    remedy="see docs/signals.md",
+                )
+            )
+
+
+def _contradictions(
+    scenario: Scenario, population: Population, protocol: SignalsProtocol
+) -> Iterator[tuple[str, str, str]]:
+    asked = scenario.signals
+    if asked is None:
+        yield "", "has no signals", f"what {protocol.name} asks of its calls, under signals"
+        return
+    if "clean_exit" in asked["success_signals"] and not population.tools.end_call:
+        yield (
+            "/signals/success_signals",
+            "asks for clean_exit where /tools/end_call is empty",
+            "the tool by which the agent ends a call",
+        )
+
+
+def whitelist_table(population: Population) -> pl.DataFrame:
+    """Return a row a scenario and signal of its whitelist: ``scenario_id, signal``."""
+    return pl.DataFrame(
+        [
+            (scenario.id, signal)
+            for scenario in population.scenarios
+            for signal in (scenario.signals or {}).get("success_signals", ())
+        ],
+        schema={"scenario_id": pl.String, "signal": pl.String},
+        orient="row",
+    )
+
+
+def lacking_a_judge(
+    population: Population, *, queued: Collection[str], judged: Collection[str]
+) -> dict[str, int]:
+    """Return by domain how many scenarios count on a judge that none of their calls has.
+
+    Parameters
+    ----------
+    queued : collection of str
+        Scenarios that have calls.
+    judged : collection of str
+        Those of which some call has answers.
+    """
+    return dict(
+        sorted(
+            Counter(
+                scenario.family
+                for scenario in population.scenarios
+                if scenario.id in queued
+                and scenario.id not in judged
+                and set(NEED_A_JUDGE) & set((scenario.signals or {}).get("success_signals", ()))
+            ).items()
+        )
+    )
