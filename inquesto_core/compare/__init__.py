@@ -6,6 +6,7 @@ What may not be set side by side is refused (`IncomparableError`), and too few c
 
 from __future__ import annotations
 
+from inquesto_core import callable_room
 from inquesto_core.compare.agreement import (
     ANSWERS,
     QuestionAgreement,
@@ -18,7 +19,7 @@ from inquesto_core.compare.halves import HALVES, SPLIT_NAME, half_of, with_half
 from inquesto_core.compare.kappa import Kappa, cohen_kappa, kappa_variance
 from inquesto_core.compare.labels import LabelFile, parse_labels, refuse_labels
 from inquesto_core.compare.outcomes import OutcomeDifference, outcome_difference
-from inquesto_core.compare.ranking import Ranking, rank_runs, spearman_rho
+from inquesto_core.compare.ranking import Ranking, kendall_tau, rank_runs, spearman_rho
 from inquesto_core.compare.rescored import (
     CHANGES,
     DIFFERENCES,
@@ -57,6 +58,7 @@ __all__ = [
     "half_of",
     "item_name",
     "kappa_variance",
+    "kendall_tau",
     "outcome_difference",
     "outcome_strata",
     "paired_answers",
@@ -69,3 +71,5 @@ __all__ = [
     "spearman_rho",
     "with_half",
 ]
+
+callable_room(__name__)

@@ -18,7 +18,17 @@ from inquesto_core.score.signature import parse_signature
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["LEAST_RUNS", "RankedRun", "Ranking", "Reading", "rank_runs", "spearman_rho"]
+__all__ = [
+    "LEAST_RUNS",
+    "RankedRun",
+    "Ranking",
+    "Reading",
+    "kendall_tau",
+    "rank_runs",
+    "ranked_run",
+    "refuse_different",
+    "spearman_rho",
+]
 
 LEAST_RUNS = 3
 
@@ -46,6 +56,8 @@ class Reading:
     rho : float or None
         Spearman's rank correlation with the score, equal values sharing their mean rank; None
         below `LEAST_RUNS` runs, and where all scores or all readings are equal.
+    tau : float or None
+        Kendall's tau-b, which counts pairs of runs in the same order; None where `rho` is.
     difference : float or None
         Mean of reading - score, in points.
     """
@@ -53,6 +65,7 @@ class Reading:
     name: str
     n: int
     rho: float | None
+    tau: float | None
     difference: float | None
 
 
@@ -88,9 +101,36 @@ def spearman_rho(first: Sequence[float], second: Sequence[float]) -> float | Non
     """
     from scipy.stats import spearmanr
 
-    if len(first) < LEAST_RUNS or len(set(first)) == 1 or len(set(second)) == 1:
+    if not _has_order(first, second):
         return None
     return round(float(spearmanr(first, second).statistic), 12)
+
+
+def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Return Kendall's rank correlation tau-b, which allows for ties.
+
+    Of all pairs, those in the same order less those in reverse, by the geometric mean of the pairs
+    that are not tied on either side (Kendall 1945).
+
+    Returns
+    -------
+    float or None
+        In [-1, 1]; None below `LEAST_RUNS` values, and where one side is constant.
+
+    Examples
+    --------
+    >>> kendall_tau([1, 2, 3, 4], [10, 20, 40, 30])
+    0.666666666667
+    """
+    from scipy.stats import kendalltau
+
+    if not _has_order(first, second):
+        return None
+    return round(float(kendalltau(first, second).statistic), 12)
+
+
+def _has_order(first: Sequence[float], second: Sequence[float]) -> bool:
+    return len(first) >= LEAST_RUNS and len(set(first)) > 1 and len(set(second)) > 1
 
 
 def rank_runs(records: Sequence[Record]) -> Ranking:
@@ -112,8 +152,8 @@ def rank_runs(records: Sequence[Record]) -> Ranking:
         raise IncomparableError(
             Problem(code="no_score", found="no record has a scored call", expected="at least one")
         )
-    _refuse_different(scored)
-    runs = sorted(map(_ranked, scored), key=lambda run: (-run.score, run.agent))
+    refuse_different(scored)
+    runs = sorted(map(ranked_run, scored), key=lambda run: (-run.score, run.agent))
     names = dict.fromkeys(name for run in runs for name in run.readings)
     audio = [record["audio_only"] for record in scored]
     return Ranking(
@@ -133,15 +173,22 @@ def _reading(name: str, runs: Sequence[RankedRun]) -> Reading:
         name=name,
         n=len(pairs),
         rho=spearman_rho(scores, values),
+        tau=kendall_tau(scores, values),
         difference=float(gaps.mean()) if pairs else None,
     )
 
 
-def _refuse_different(records: Sequence[Record]) -> None:
-    populations = map(_population, records)
+def refuse_different(records: Sequence[Record]) -> None:
+    """Refuse records of several protocols or populations.
+
+    Raises
+    ------
+    IncomparableError
+        ``records_differ``.
+    """
     for what, told in (
         ("protocol", {str(record["protocol"]) for record in records}),
-        ("population", {name for name in populations if name is not None}),
+        ("population", set(map(_population, records))),
     ):
         if len(told) > 1:
             raise IncomparableError(
@@ -154,16 +201,17 @@ def _refuse_different(records: Sequence[Record]) -> None:
             )
 
 
-def _population(record: Record) -> str | None:
-    """Return what tells the population; a published record may only name it."""
+def _population(record: Record) -> str:
+    """Return what tells the population; a published record names none: it is the protocol's own."""
     population = record.get("population")
-    if not population:
-        return None
+    if not population or population.get("default"):
+        return "the protocol's own"
     digest = population.get("sha256")
-    return f"{population.get('name')} {digest[:16]}" if digest else None
+    return f"{population['name']} {digest[:16]}" if digest else str(population["name"])
 
 
-def _ranked(record: Record) -> RankedRun:
+def ranked_run(record: Record) -> RankedRun:
+    """Return a record's score and its other readings, unrounded where the record tells counts."""
     n, failed_on_audio = record["n"], record["audio_only"]["failed_only_on_audio_events"]
     free = record.get("judge_free") or {}
     # Without a judge the score is the judge-free one already: comparing them would say nothing.

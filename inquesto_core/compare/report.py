@@ -14,6 +14,7 @@ from inquesto_core.compare.halves import HALVES, SPLIT_NAME
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from inquesto_core.compare.calibration import Calibration
     from inquesto_core.compare.kappa import Kappa
     from inquesto_core.compare.outcomes import OutcomeDifference
     from inquesto_core.protocol import Protocol
@@ -60,6 +61,8 @@ class Comparison:
         Answers about a call and question that the other side was not asked.
     outcomes : OutcomeDifference or None
         Of two runs.
+    calibration : Calibration or None
+        Of a judge beside a labeller: the scores corrected for its errors.
     """
 
     first: Side
@@ -68,6 +71,7 @@ class Comparison:
     only_second: int
     scopes: tuple[Scope, ...]
     outcomes: OutcomeDifference | None = None
+    calibration: Calibration | None = None
 
     @property
     def has_truth(self) -> bool:
@@ -102,6 +106,7 @@ def compare_sides(
     half: str,
     protocol: Protocol,
     outcomes: OutcomeDifference | None = None,
+    calibration: Calibration | None = None,
 ) -> Comparison:
     """Return how two sides agree, in both halves together and apart, or in the one named.
 
@@ -133,6 +138,7 @@ def compare_sides(
         only_second=second.answers.height - pairs.height,
         scopes=tuple(scopes),
         outcomes=outcomes,
+        calibration=calibration,
     )
 
 
@@ -153,6 +159,9 @@ def _comparison(comparison: Comparison, z: float) -> dict[str, Any]:
             for scope in comparison.scopes
         ],
         "outcomes": None if comparison.outcomes is None else _outcomes(comparison.outcomes, z),
+        "calibration": None
+        if comparison.calibration is None
+        else comparison.calibration.document(),
     }
 
 

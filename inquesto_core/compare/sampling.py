@@ -44,7 +44,7 @@ ITEMS: dict[str, pl.DataType | type[pl.DataType]] = {
 def outcome_strata(
     decisions: pl.DataFrame, verdicts: pl.DataFrame, *, protocol: Protocol
 ) -> pl.DataFrame:
-    """Return ``call_id, stratum`` of the calls that are neither excluded nor missing.
+    """Return ``call_id, stratum`` of the calls in a scenario that are neither excluded nor missing.
 
     A call with a judged question left open, or not evaluated, is *undetermined*; a failed one
     stands under its worst event (the protocol's first of that severity), or under its goal.
@@ -65,7 +65,8 @@ def outcome_strata(
         *by_event,
         pl.lit(GOAL_ONLY),
     )
-    usable = decisions.filter(pl.col("call_id").is_not_null() & (pl.col("state") != "excluded"))
+    left_out = pl.col("state").is_in(["excluded", "timing_only"])
+    usable = decisions.filter(pl.col("call_id").is_not_null() & ~left_out)
     return usable.select("call_id", "scenario_id", stratum.alias("stratum")).sort("call_id")
 
 

@@ -1,0 +1,108 @@
+"""What the calls of two agents cost, pair by pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from inquesto_core.compare.bootstrap import Estimate, Resampling, Sums, studentised
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+__all__ = ["CostDifference", "cost_differences"]
+
+Costs = dict[str, tuple["Decimal", str | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostDifference:
+    """The pairs whose cost is told on both sides, in one currency.
+
+    Parameters
+    ----------
+    pairs, not_told : int
+        Pairs of it; pairs of the comparison that are of no currency at all.
+    a, b : float
+        Cost of a call.
+    difference : Estimate
+        Of a call's cost, b - a.
+    per_pass_a, per_pass_b : float or None
+        All that was spent, by the calls that pass; None where none does.
+    """
+
+    currency: str | None
+    pairs: int
+    not_told: int
+    a: float
+    b: float
+    difference: Estimate
+    per_pass_a: float | None
+    per_pass_b: float | None
+
+    def document(self) -> dict[str, Any]:
+        """Return the costs as JSON values."""
+        return {
+            "currency": self.currency,
+            "pairs": self.pairs,
+            "pairs_not_told": self.not_told,
+            "per_call": {"a": self.a, "b": self.b, "difference": self.difference.document()},
+            "per_passed_call": {"a": self.per_pass_a, "b": self.per_pass_b},
+        }
+
+
+def cost_differences(
+    pairs: pl.DataFrame, costs: Costs, *, resampling: Resampling
+) -> tuple[CostDifference, ...]:
+    """Return the costs of both sides, by currency; currencies are never added.
+
+    Parameters
+    ----------
+    pairs : polars.DataFrame
+        ``cluster``, and ``call_id`` and ``passed`` of both sides.
+    costs : dict of call id to (cost, currency)
+    """
+    told = pl.DataFrame(
+        [(name, float(cost), currency) for name, (cost, currency) in sorted(costs.items())],
+        schema={"call_id": pl.String, "cost": pl.Float64, "currency": pl.String},
+        orient="row",
+    )
+    for side in "ab":
+        named = told.rename({name: f"{name}_{side}" for name in told.columns})
+        pairs = pairs.join(named, on=f"call_id_{side}", how="left", maintain_order="left")
+    known = pairs.drop_nulls(["cost_a", "cost_b"]).filter(
+        pl.col("currency_a").eq_missing(pl.col("currency_b"))
+    )
+    return tuple(
+        _difference(
+            own,
+            currency=own["currency_a"][0],
+            of=pairs.height - known.height,
+            resampling=resampling,
+        )
+        for own in known.partition_by("currency_a", maintain_order=True)
+    )
+
+
+def _difference(
+    own: pl.DataFrame, *, currency: str | None, of: int, resampling: Resampling
+) -> CostDifference:
+    table = (
+        own.group_by("cluster").agg(pl.col("cost_a", "cost_b").sum(), n=pl.len()).sort("cluster")
+    )
+    a, b = (Sums.of(table[f"cost_{side}"], table["n"]) for side in "ab")
+    spent = [float(own[f"cost_{side}"].sum()) for side in "ab"]
+    passed = [int(own[f"passed_{side}"].sum()) for side in "ab"]
+    per_pass = [cost / k if k else None for cost, k in zip(spent, passed, strict=True)]
+    return CostDifference(
+        currency=currency,
+        pairs=own.height,
+        not_told=of,
+        a=spent[0] / own.height,
+        b=spent[1] / own.height,
+        difference=studentised(b, a, resampling=resampling),
+        per_pass_a=per_pass[0],
+        per_pass_b=per_pass[1],
+    )

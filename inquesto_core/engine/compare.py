@@ -1,0 +1,376 @@
+"""Two agents compared, from the run folders that hold their calls.
+
+Partitions are read one after the other, and of each call only what a comparison needs is kept: its
+slot, its outcome and its events, some forty bytes a side. Ids, events and verdicts are read again
+for the few calls that are shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from inquesto_core.compare.bootstrap import Resampling
+from inquesto_core.compare.comparable import (
+    Standing,
+    differing_circumstances,
+    refuse_incomparable,
+)
+from inquesto_core.compare.cost_pairs import cost_differences
+from inquesto_core.compare.gates import Gate, GatesVerdict, columns_of, parse_gates, pass_gates
+from inquesto_core.compare.latency_pairs import call_waits, wait_difference
+from inquesto_core.compare.paired import Pairing, cause_counts, moved_causes, pair_calls
+from inquesto_core.compare.repeats import repeats
+from inquesto_core.compare.run_comparison import (
+    RunComparison,
+    compare_pairs,
+)
+from inquesto_core.engine.call_outcomes import told_costs
+from inquesto_core.engine.compare_columns import (
+    CallColumns,
+    add_scenario_columns,
+    read_columns,
+)
+from inquesto_core.engine.compare_out import write_comparison
+from inquesto_core.engine.compare_side import Side, call_ids, load_side, shown_details
+from inquesto_core.engine.compare_waits import WAIT_KINDS, turn_waits
+from inquesto_core.engine.run_protocol import population_of_run, protocol_of_run
+from inquesto_core.engine.stored import open_run
+from inquesto_core.errors import IncomparableError, Problem, SchemaError
+from inquesto_core.score.signature import parse_signature
+from inquesto_core.score.tables import SLOT
+from inquesto_core.shipped import schemas_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from inquesto_core.compare.latency_pairs import WaitDifference
+    from inquesto_core.engine.stored import StoredRun
+    from inquesto_core.protocol import Protocol
+
+__all__ = ["RECOMMENDED_GATES", "Compared", "compare"]
+
+#: The name that stands for the gates that are shipped.
+RECOMMENDED_GATES = "recommended"
+BY = ("condition", "group")
+#: Calls of each kind that are shown with their reasons.
+SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """What `compare` found.
+
+    Parameters
+    ----------
+    comparison : RunComparison
+    moved : polars.DataFrame
+        The first broken and fixed calls: slot, ``outcome, call_id_a, call_id_b, appeared, went``,
+        most severe first.
+    details : dict of str to dict
+        Of these calls, by side and id: the counted events and the goal's verdict.
+    severity : dict of str to int
+        Of each event type.
+    gates : GatesVerdict or None
+    """
+
+    comparison: RunComparison
+    moved: pl.DataFrame
+    details: dict[str, dict[str, dict[str, Any]]]
+    severity: dict[str, int]
+    gates: GatesVerdict | None
+
+    def document(self) -> dict[str, Any]:
+        """Return everything as JSON values."""
+        return {
+            **self.comparison.document(),
+            "moved": self.moved.with_columns(pl.col("outcome").cast(pl.String)).to_dicts(),
+            "gates": None if self.gates is None else self.gates.document(),
+        }
+
+
+def compare(
+    run_a: str | Path,
+    run_b: str | Path | None = None,
+    *,
+    agents: tuple[str, str] | None = None,
+    gates: str | Path | None = None,
+    by: Sequence[str] = (),
+    columns: str | Path | None = None,
+    cluster: str = "scenario_id",
+    resamples: int = 10_000,
+    seed: int = 1,
+    costs: str | Path | None = None,
+    bundles: Sequence[str | Path] = (),
+    out: str | Path | None = None,
+    protocol: str | Path | None = None,
+    population: str | Path | None = None,
+) -> Compared:
+    """Return how agent B does beside agent A on the same calls.
+
+    Parameters
+    ----------
+    run_a, run_b : path
+        Run folders; without `run_b` both agents are of `run_a`.
+    agents : pair of str, optional
+        A's and B's name, fingerprint, or its beginning; needed where a run has several agents.
+    gates : path or "recommended", optional
+        A file of gates.
+    by : sequence of str
+        Columns whose values are compared one by one; default condition and group, and what gates
+        look into.
+    columns : path, optional
+        A CSV or Parquet file with ``call_id`` or ``scenario_id`` and further columns for `by`.
+    cluster : str
+        The column whose values are drawn again for intervals.
+    resamples, seed : int
+    costs : path, optional
+        Rows ``call_id``, ``cost``, ``currency`` of the calls of both runs.
+    bundles : sequence of path
+        The runs' bundles, whose tags tell the cost; a file of costs goes before them.
+    out : path, optional
+        A folder for ``compare.json`` and ``pairs.parquet``.
+    protocol, population : path, optional
+        Those that the runs were scored with, where they are not at hand.
+
+    Raises
+    ------
+    IncomparableError
+        ``runs_not_comparable``, ``same_run_twice``, ``agent_unknown``, ``agents_ambiguous``,
+        ``no_pairs``, ``column_unknown``.
+    SchemaError
+        ``gates_invalid``, ``schema``, ``columns_invalid``, ``rows_invalid``.
+    StoreError
+        ``not_a_run``, ``run_damaged``, ``not_readable``, ``out_not_empty``, ``run_unwritable``.
+    """
+    rules = () if gates is None else _read_gates(gates)
+    told = told_costs(costs, bundles)
+    resampling = Resampling(resamples=resamples, seed=seed)
+    first = open_run(run_a)
+    second = first if run_b is None else open_run(run_b)
+    names = (None, None) if agents is None else agents
+    chosen = (_agent(first, names[0]), _agent(second, names[1]))
+    _refuse_same(first, second, chosen)
+    standings = [
+        _standing(run, fingerprint)
+        for run, fingerprint in zip((first, second), chosen, strict=True)
+    ]
+    refuse_incomparable(*standings)
+    law = protocol_of_run(first, protocol)
+    people = population_of_run(first, population, protocol=law)
+    wanted = tuple(dict.fromkeys([*(by or BY), *columns_of(rules)]))
+    given = None if columns is None else read_columns(Path(columns))
+    needed = CallColumns.of((*wanted, cluster), people, given)
+    sides = [
+        load_side(run, fingerprint, law=law, people=people, needed=needed)
+        for run, fingerprint in zip((first, second), chosen, strict=True)
+    ]
+    pairing = _pair(sides, cluster, needed, people)
+    moved = moved_causes(pairing.pairs.filter(pl.col("outcome") != "still_passing"), law)
+    waits, waits_of, censored = _waits(sides, pairing, resampling)
+    comparison = compare_pairs(
+        pairing,
+        a=sides[0].facts,
+        b=sides[1].facts,
+        protocol=law,
+        population=people.name,
+        cluster=cluster,
+        by=wanted,
+        resampling=resampling,
+        causes=cause_counts(moved),
+        waits=waits,
+        waits_of=waits_of,
+        censored=censored,
+        repeats=_repeats(sides),
+        notes=_notes(standings, chosen),
+    )
+    if told:
+        named = pairing.pairs.with_columns(
+            call_ids(side, pairing.pairs[f"at_{end}"]).alias(f"call_id_{end}")
+            for side, end in zip(sides, "ab", strict=True)
+        )
+        found = cost_differences(named, told, resampling=resampling)
+        comparison = replace(comparison, costs=found)
+    verdict = pass_gates(rules, comparison) if rules else None
+    shown = _first_moved(moved, law)
+    shown = shown.with_columns(
+        call_ids(side, shown[f"at_{end}"]).alias(f"call_id_{end}")
+        for side, end in zip(sides, "ab", strict=True)
+    )
+    done = Compared(
+        comparison=comparison,
+        moved=shown.select(*SLOT, "outcome", "call_id_a", "call_id_b", "appeared", "went"),
+        details={
+            end: shown_details(side.stored, shown[f"call_id_{end}"].to_list(), law)
+            for side, end in zip(sides, "ab", strict=True)
+        },
+        severity={event.name: event.severity for event in law.events},
+        gates=verdict,
+    )
+    if out is not None:
+        write_comparison(Path(out), done.document(), moved, sides)
+    return done
+
+
+def _read_gates(name: str | Path) -> tuple[Gate, ...]:
+    shipped = schemas_folder() / f"gates-{RECOMMENDED_GATES}.toml"
+    path = shipped if str(name) == RECOMMENDED_GATES else Path(name)
+    try:
+        data = path.read_bytes()
+    except OSError as exc:
+        raise SchemaError(
+            Problem(
+                code="gates_invalid",
+                found=f"{path.name} cannot be read: {exc.strerror}",
+                expected=f"a file of gates, or `{RECOMMENDED_GATES}` for the shipped ones",
+            )
+        ) from exc
+    return parse_gates(data, file=path.name)
+
+
+def _agent(stored: StoredRun, name: str | None) -> str:
+    """Return the fingerprint of the agent that is meant."""
+    held = {key: str(record["agent"]) for key, record in stored.records.items()}
+    listed = ", ".join(sorted(repr(each) for each in held.values()))
+    if name is None:
+        if len(held) == 1:
+            return next(iter(held))
+        raise IncomparableError(
+            Problem(
+                code="agents_ambiguous",
+                found=f"{stored.folder.name} holds {len(held)} agents: {listed}",
+                expected="which of them is A and which is B",
+                remedy="name A and then B with --agents A B",
+            )
+        )
+    found = [key for key, agent in held.items() if name in (agent, key)]
+    found = found or [key for key in held if name and key.removeprefix("sha256:").startswith(name)]
+    if len(found) == 1:
+        return found[0]
+    what = f"{len(found)} agents" if found else "no agent"
+    raise IncomparableError(
+        Problem(
+            code="agents_ambiguous" if found else "agent_unknown",
+            found=f"{stored.folder.name} has {what} called {name!r}",
+            expected=f"one of {listed}, or the beginning of a fingerprint",
+            remedy="name the fingerprint with --agents" if found else "",
+        )
+    )
+
+
+def _refuse_same(first: StoredRun, second: StoredRun, chosen: tuple[str, str]) -> None:
+    if first.folder.resolve() == second.folder.resolve() and chosen[0] == chosen[1]:
+        raise IncomparableError(
+            Problem(
+                code="same_run_twice",
+                found="A and B are the same agent in the same run",
+                expected="two runs, or two agents of one",
+                remedy="name another run, or two agents with --agents A B",
+            )
+        )
+
+
+def _standing(stored: StoredRun, fingerprint: str) -> Standing:
+    manifest = stored.manifest
+    evidence = manifest.get("evidence") or {}
+    judge, heard = (evidence.get(name) or {} for name in ("judge", "transcriber"))
+    people = manifest.get("population") or {}
+    record = stored.records[fingerprint]
+    signature = parse_signature(record["signature"]["text"])
+    is_reported = signature.get("timing") == "reported" or "[timing reported]" in record["citation"]
+    named = (manifest["protocol"]["name"], manifest["protocol"]["digest"])
+    others = (f"as {signature['compat']} applies it",) if "compat" in signature else ()
+    return Standing(
+        protocol=(*named, *others),
+        population=(str(people.get("name")), str(people.get("digest"))),
+        judge=_named_use(judge),
+        rubric=str(evidence.get("asked_with")),
+        timing="reported" if is_reported else "measured",
+        transcriber=_named_use(heard),
+        engine=manifest["engine"]["version"],
+    )
+
+
+def _named_use(use: Mapping[str, str | None]) -> tuple[str | None, ...]:
+    """Return how a judge or transcriber is told from others."""
+    return (use.get("kind"), use.get("model") or use.get("label"), use.get("sha256"))
+
+
+def _notes(standings: Sequence[Standing], chosen: tuple[str, str]) -> list[str]:
+    notes = list(differing_circumstances(*standings))
+    if chosen[0] == chosen[1]:
+        notes.append("A and B have the same fingerprint: this is one agent against itself")
+    if standings[0].judge[0] == "none":
+        notes.append("judge-free: outcomes are what state, trace and audio show")
+    return notes
+
+
+def _pair(sides: Sequence[Side], cluster: str, needed: CallColumns, people: Any) -> Pairing:
+    """Return the pairs with ``cluster`` and the columns that slices are made of."""
+    pairing = pair_calls(sides[0].calls, sides[1].calls)
+    if pairing.pairs.is_empty():
+        raise IncomparableError(
+            Problem(
+                code="no_pairs",
+                found="no call of A has a partner in B: none has the same scenario, condition, "
+                "group and trial and is in n on both sides",
+                expected="two agents that were asked the same calls",
+            )
+        )
+    pairs = pairing.pairs
+    for name in needed.of_calls:
+        # What differs within a pair is shown as what it became.
+        one, two = (pl.col(f"{name}_{end}").cast(pl.String) for end in "ab")
+        same = pl.when(one.eq_missing(two)).then(one)
+        pairs = pairs.with_columns(
+            same.otherwise(pl.format("{} → {}", one.fill_null("–"), two.fill_null("–"))).alias(name)
+        ).drop(f"{name}_a", f"{name}_b")
+    pairs = add_scenario_columns(pairs, needed, people)
+    pairs = pairs.with_columns(cluster=pl.col(cluster).cast(pl.String).fill_null("(not known)"))
+    return replace(pairing, pairs=pairs)
+
+
+def _waits(
+    sides: Sequence[Side], pairing: Pairing, resampling: Resampling
+) -> tuple[tuple[WaitDifference, ...], str, tuple[int, int] | None]:
+    """Return how waits differ: single ones where both runs kept them, else each call's median."""
+    if not all(side.stored.has_table("replies") for side in sides):
+        one, two = (call_waits(pairing.pairs, end) for end in "ab")
+        return (wait_difference(one, two, kind="all", resampling=resampling),), "calls", None
+    held = [
+        turn_waits(side, pairing.pairs.select("cluster", at=f"at_{end}"))
+        for side, end in zip(sides, "ab", strict=True)
+    ]
+    found = [
+        wait_difference(held[0].of(kind), held[1].of(kind), kind=kind, resampling=resampling)
+        for kind in WAIT_KINDS
+        if kind == "all" or all(each.of(kind).height for each in held)
+    ]
+    return tuple(found), "turns", (held[0].censored, held[1].censored)
+
+
+def _repeats(sides: Sequence[Side]) -> dict[str, Any]:
+    found = {
+        end: repeats(side.calls.filter(pl.col("state").is_in(["scored", "agent_fault"])))
+        for side, end in zip(sides, "ab", strict=True)
+    }
+    return {end: each for end, each in found.items() if each is not None}
+
+
+def _first_moved(moved: pl.DataFrame, law: Protocol) -> pl.DataFrame:
+    """Return the first broken and fixed calls, those of the worst events first."""
+    ranks = {event.name: event.severity for event in law.events}
+    parts = []
+    for outcome, cause in (("broken", "appeared"), ("fixed", "went")):
+        worst = pl.col(cause).list.first().replace_strict(ranks, default=0, return_dtype=pl.Int64)
+        rows = moved.filter(pl.col("outcome") == outcome).with_columns(worst=worst).sort(SLOT)
+        # Of many alike calls, one of each scenario comes first.
+        nth = pl.int_range(pl.len()).over("worst", "scenario_id")
+        rows = rows.with_columns(nth=nth).sort(
+            ["worst", "nth", *SLOT], descending=[True, *[False] * (1 + len(SLOT))]
+        )
+        parts.append(rows.head(SHOWN))
+    return pl.concat(parts)
