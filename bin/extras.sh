@@ -1,4 +1,4 @@
-# Sourced by environment.sh: what an extra (judge, asr, ray) adds to an environment, and the judge's
+# Sourced by environment.sh: what an extra (judge, asr, ray, sign) adds to an environment, and the judge's
 # library, which is compiled once and kept.
 # POSIX sh; Linux and macOS.
 
