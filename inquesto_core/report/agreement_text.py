@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from inquesto_core.report.calibration_text import calibration_lines
 from inquesto_core.report.escape import clip_columns, display_width, escape_terminal, wrap_columns
 from inquesto_core.report.terminal import NOTHING, WIDTH
 
@@ -79,6 +80,8 @@ def _comparison(comparison: Comparison) -> list[str]:
     lines += ["", *_critical(widest, comparison)]
     if comparison.outcomes is not None:
         lines += ["", *_outcomes(comparison.outcomes)]
+    if comparison.calibration is not None:
+        lines += ["", *calibration_lines(comparison.calibration)]
     return lines
 
 

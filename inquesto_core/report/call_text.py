@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "barge_in_lines",
+    "barge_in_text",
     "event_lines",
+    "event_place",
+    "heard_after_text",
     "reply_lines",
+    "reply_text",
     "silence_lines",
+    "silence_text",
     "talk_over_lines",
+    "talk_over_text",
     "tool_lines",
     "transcript_lines",
     "words_at",
@@ -94,7 +100,7 @@ def _quoted(facts: Facts, speaker: str, start_ms: int, end_ms: int) -> list[str]
     return [f'      {places}: "{clip_columns(escape_terminal(text), room)}"']
 
 
-def _place(key: str) -> str:
+def event_place(key: str) -> str:
     """Return the label of the evidence that an event points at."""
     table, _, name = key.partition("/")
     if table in _LABELS and name:
@@ -104,7 +110,7 @@ def _place(key: str) -> str:
 
 def _source(row: Row) -> str:
     """Return what an event was taken from, and where there."""
-    place = _place(row["evidence_key"])
+    place = event_place(row["evidence_key"])
     return row["source"] if place == row["source"] else f"{row['source']}: {place}"
 
 
@@ -113,6 +119,14 @@ def _events_at(facts: Facts, table: str, position: int) -> str:
     key = f"{table}/{position}"
     types = sorted({row["type"] for row in facts["events"] if row["evidence_key"] == key})
     return f"  [{', '.join(types)}]" if types else ""
+
+
+def _severity_legend(facts: Facts) -> str:
+    """Return what the severities mean, and which fail a call."""
+    scale = facts["severities"]
+    names = ", ".join(f"S{each['level']} {each['name']}" for each in scale)
+    failing = min((each["level"] for each in scale if each["fails"]), default=None)
+    return names + ("" if failing is None else f"; S{failing} and above fail the call")
 
 
 def event_lines(facts: Facts) -> list[str]:
@@ -136,80 +150,100 @@ def event_lines(facts: Facts) -> list[str]:
         if row["type"] not in told:
             told.add(row["type"])
             lines += _wrap(facts["criteria"].get(row["type"], ""), first="    ", rest="      ")
+    if facts["events"]:
+        lines += _wrap(_severity_legend(facts))
     if facts["undecided_events"]:
         lines += _wrap("not decided: " + ", ".join(facts["undecided_events"]))
     return lines
+
+
+def reply_text(row: Row) -> str:
+    """Return what became of a caller utterance."""
+    tool = ", a tool call within" if row["tool_in_wait"] else ""
+    return {
+        "replied": f"reply after {row['latency_ms']} ms{tool}",
+        "no_reply": f"NO REPLY: waited {row['waited_ms']} ms{tool}",
+        "censored": f"open: the wait is cut off after {row['waited_ms']} ms, so it "
+        f"counts as nothing{tool}",
+    }.get(row["status"]) or _NO_WAIT.get(row["status"], str(row["status"]))
 
 
 def reply_lines(facts: Facts) -> list[str]:
     """Return what became of each caller utterance, and what it says."""
     lines = []
     for row in facts["replies"]:
-        tool = ", a tool call within" if row["tool_in_wait"] else ""
-        outcome = {
-            "replied": f"reply after {row['latency_ms']} ms{tool}",
-            "no_reply": f"NO REPLY: waited {row['waited_ms']} ms{tool}",
-            "censored": f"open: the wait is cut off after {row['waited_ms']} ms, so it "
-            f"counts as nothing{tool}",
-        }.get(row["status"]) or _NO_WAIT.get(row["status"], row["status"])
         mark = _events_at(facts, "replies", row["utterance"])
         begin = f"  C{row['utterance']:<3} {_span(row)}  "
-        lines += _wrap(f"{outcome}{mark}", first=begin, rest=" " * 8)
+        lines += _wrap(f"{reply_text(row)}{mark}", first=begin, rest=" " * 8)
         lines += _quoted(facts, "caller", row["start_ms"], row["end_ms"])
     return lines
+
+
+def talk_over_text(row: Row) -> str:
+    """Return where an agent turn begins inside a caller utterance, and of which kind that is."""
+    marks = [
+        name
+        for name, is_so in (
+            (_KINDS.get(row["kind"], str(row["kind"])), True),
+            ("a short turn", row["short"]),
+            ("a simultaneous start", row["simultaneous"]),
+            ("not counted", not row["counted"]),
+        )
+        if is_so
+    ]
+    return (
+        f"A{row['turn']} begins at {format_time(row['at_ms'])}, {row['value_ms']} ms before "
+        f"C{row['utterance']} ends: {', '.join(marks)}"
+    )
 
 
 def talk_over_lines(facts: Facts) -> list[str]:
     """Return where an agent turn begins inside a caller utterance, and by how much."""
     lines = []
     for row in facts["talk_overs"]:
-        marks = [
-            name
-            for name, is_so in (
-                (_KINDS.get(row["kind"], row["kind"]), True),
-                ("a short turn", row["short"]),
-                ("a simultaneous start", row["simultaneous"]),
-                ("not counted", not row["counted"]),
-            )
-            if is_so
-        ]
-        lines += _wrap(
-            f"A{row['turn']} begins at {format_time(row['at_ms'])}, {row['value_ms']} ms before "
-            f"C{row['utterance']} ends: {', '.join(marks)}"
-            f"{_events_at(facts, 'talk_overs', row['turn'])}"
-        )
+        lines += _wrap(f"{talk_over_text(row)}{_events_at(facts, 'talk_overs', row['turn'])}")
         turn = next((each for each in facts["turns"] if each["position"] == row["turn"]), None)
         lines += _quoted(facts, "agent", turn["start_ms"], turn["end_ms"]) if turn else []
     return lines
 
 
+def barge_in_text(row: Row) -> str:
+    """Return where the caller speaks into an agent turn, and whether the agent yields."""
+    length = row["caller_end_ms"] - row["at_ms"]
+    beyond = row["agent_end_ms"] - row["caller_end_ms"]
+    outcome = {
+        "yielded": f"the agent stops {row['yield_ms']} ms after its start",
+        "kept": f"the agent goes on for {beyond} ms past its end",
+    }.get(row["outcome"], "the scored window closes before that is told")
+    return (
+        f"C{row['utterance']} at {format_time(row['at_ms'])} into A{row['turn']}, {length} ms, "
+        f"{_KINDS.get(row['kind'], row['kind'])}: {outcome}"
+    )
+
+
 def barge_in_lines(facts: Facts) -> list[str]:
     """Return where the caller speaks into an agent turn, and whether the agent yields."""
-    lines = []
-    for row in facts["barge_ins"]:
-        length = row["caller_end_ms"] - row["at_ms"]
-        beyond = row["agent_end_ms"] - row["caller_end_ms"]
-        outcome = {
-            "yielded": f"the agent stops {row['yield_ms']} ms after its start",
-            "kept": f"the agent goes on for {beyond} ms past its end",
-        }.get(row["outcome"], "the scored window closes before that is told")
-        lines += _wrap(
-            f"C{row['utterance']} at {format_time(row['at_ms'])} into A{row['turn']}, {length} ms, "
-            f"{_KINDS.get(row['kind'], row['kind'])}: {outcome}"
-        )
-    return lines
+    return [line for row in facts["barge_ins"] for line in _wrap(barge_in_text(row))]
+
+
+def silence_text(row: Row) -> str:
+    """Return how long a silence after the agent is, and how it ends."""
+    working = " (a tool call runs)" if row["tool_inside"] else ""
+    return (
+        f"from {format_time(row['at_ms'])} for {row['value_ms']} ms{working}, "
+        f"then {_SILENCE_ENDS[row['outcome']]}"
+    )
 
 
 def silence_lines(facts: Facts) -> list[str]:
     """Return how long each long silence after the agent is, and how it ends."""
-    lines = []
-    for row in facts["silences"]:
-        working = " (a tool call runs)" if row["tool_inside"] else ""
-        lines += _wrap(
-            f"from {format_time(row['at_ms'])} for {row['value_ms']} ms{working}, "
-            f"then {_SILENCE_ENDS[row['outcome']]}"
-        )
-    return lines
+    return [line for row in facts["silences"] for line in _wrap(silence_text(row))]
+
+
+def heard_after_text(row: Row) -> str:
+    """Return when the agent is heard after a tool's result."""
+    spoke = f"the agent is heard {row['first_sound_ms']} ms after the result"
+    return _NOT_HEARD.get(row["outcome"], spoke)
 
 
 def _value(text: str) -> str:
@@ -236,8 +270,7 @@ def tool_lines(facts: Facts) -> list[str]:
             lines += _wrap(_value(row["result"]), first="       result ", rest=" " * 14)
         heard = after.get(row["position"])
         if heard is not None:
-            spoke = f"the agent is heard {heard['first_sound_ms']} ms after the result"
-            lines += _wrap(_NOT_HEARD.get(heard["outcome"], spoke), first="       then   ", rest="")
+            lines += _wrap(heard_after_text(heard), first="       then   ", rest="")
     return lines
 
 

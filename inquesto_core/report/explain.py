@@ -15,6 +15,7 @@ import polars as pl
 
 from inquesto_core.errors import Problem, StoreError
 from inquesto_core.evidence.tables import TABLES
+from inquesto_core.report.boundary_text import boundary_lines
 from inquesto_core.report.call_text import (
     barge_in_lines,
     event_lines,
@@ -26,21 +27,23 @@ from inquesto_core.report.call_text import (
 )
 from inquesto_core.report.escape import escape_terminal, wrap_columns
 from inquesto_core.report.heard_text import heard_lines, problem_lines, sound_lines, state_lines
+from inquesto_core.report.predicate_text import predicate_lines, predicate_rows
 from inquesto_core.report.reasons import reason_text
 from inquesto_core.report.terminal import WIDTH
 from inquesto_core.report.timeline_text import timeline_lines
 from inquesto_core.report.transcripts_text import asr_lines
 from inquesto_core.report.verdict_text import verdict_lines, verdict_margin
 from inquesto_core.report.why import why
+from inquesto_core.score.boundary import first_boundaries
 from inquesto_core.score.tables import EVENT_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from inquesto_core.protocol.definition import Protocol
     from inquesto_core.protocol.population import Population
 
-__all__ = ["explain_facts", "explain_lines"]
+__all__ = ["explain_facts", "explain_lines", "facts_of_calls"]
 
 _LISTED = (
     "segments",
@@ -63,6 +66,9 @@ _LISTED = (
     "problems",
 )
 
+#: What is not a table of the run: the predicates of the call's scenario.
+_PREDICATES = "predicates"
+
 _CLOSE = 3
 #: Above this many ids only those that hold the one asked for, or are held by it, are suggested.
 _COMPARED_IDS = 20_000
@@ -71,7 +77,11 @@ _IN_N = ("scored", "agent_fault")
 #: Section that a file fills, and whether the call has it.
 _FILES = {"tool calls": "has_trace", "transcript": "has_transcript", "verdicts": "has_verdicts"}
 _OUTCOMES = {True: "PASSED", False: "FAILED"}
-_OPEN_OUTCOMES = {"excluded": "EXCLUDED", "not_evaluated": "NOT EVALUATED"}
+_OPEN_OUTCOMES = {
+    "excluded": "EXCLUDED",
+    "not_evaluated": "NOT EVALUATED",
+    "timing_only": "TIMING ONLY",
+}
 
 Facts = dict[str, Any]
 Row = dict[str, Any]
@@ -98,9 +108,11 @@ def explain_facts(
     -------
     dict
         ``call``, ``decision`` (rows of those tables), ``wants`` (the scenario's goal), ``in_n``,
-        ``why`` (a sentence), ``reasons`` (what each reason code of the state and of the timing
-        means), ``undecided_events``, ``criteria`` (of the event types found), ``limits``, and every
-        other table as a list of rows. ``words_left_out`` counts what the transcriber gave where
+        ``why`` (a sentence), ``boundary`` (a row of `first_boundaries` where the call failed),
+        ``reasons`` (what each reason code of the state and of the timing means),
+        ``undecided_events``, ``criteria`` (of the event types found), ``severities``, ``limits``,
+        and every other table as a list of rows. ``predicates`` are those of the scenario, with
+        their values and evidence. ``words_left_out`` counts what the transcriber gave where
         nobody speaks. A transcript row also has ``cited_by``: the questions whose verdict cites it;
         a verdict has ``margin``, the lead of the likelier word as a share of both, and ``fragile``.
         Text is as it came, not escaped.
@@ -110,37 +122,89 @@ def explain_facts(
     StoreError
         Code ``call_unknown``, with the ids that come close.
     """
-    rows = decisions.filter(pl.col("call_id") == call_id)
-    if rows.is_empty():
+    if decisions.filter(pl.col("call_id") == call_id).is_empty():
         raise _unknown_call(call_id, decisions)
+    return next(facts_of_calls([call_id], tables, decisions, protocol, population))
+
+
+def facts_of_calls(
+    call_ids: Sequence[str],
+    tables: Mapping[str, pl.DataFrame],
+    decisions: pl.DataFrame,
+    protocol: Protocol,
+    population: Population | None = None,
+) -> Iterator[Facts]:
+    """Yield `explain_facts` of each call that the decision table has, each table read once."""
+    wanted = pl.col("call_id").is_in(pl.Series(call_ids, dtype=pl.String).implode())
+    held = {name: _rows_by_call(tables[name].filter(wanted)) for name in ("calls", *_LISTED)}
+    held[_PREDICATES] = _rows_by_call(predicate_rows(tables, wanted, protocol, population))
+    left_out = tables["asr_words"].filter(wanted & pl.col("dropped").is_not_null())
+    words_left_out = dict(left_out.group_by("call_id").len().iter_rows())
+    decided = {row["call_id"]: row for row in decisions.filter(wanted).iter_rows(named=True)}
+    boundaries = _boundaries(decisions.filter(wanted), tables, protocol, population)
+    for call_id in call_ids:
+        if call_id in decided:
+            rows = {name: by_call.get(call_id, []) for name, by_call in held.items()}
+            yield _facts(
+                _plain(decided[call_id]),
+                rows,
+                words_left_out.get(call_id, 0),
+                protocol,
+                population,
+                boundaries.get(call_id),
+            )
+
+
+def _boundaries(
+    decisions: pl.DataFrame,
+    tables: Mapping[str, pl.DataFrame],
+    protocol: Protocol,
+    population: Population | None,
+) -> dict[str, Row]:
+    """Return where each failed call first departs; nothing where no scenario is known."""
+    if population is None:
+        return {}
+    found = first_boundaries(decisions, tables, protocol=protocol, population=population)
+    return {row.pop("call_id"): row for row in found.to_dicts()}
+
+
+def _facts(
+    decision: Row,
+    rows: dict[str, list[Row]],
+    words_left_out: int,
+    protocol: Protocol,
+    population: Population | None,
+    boundary: Row | None,
+) -> Facts:
     facts: Facts = {
-        "call": next(iter(_rows(tables["calls"], call_id)), dict.fromkeys(TABLES["calls"])),
-        "decision": _plain(rows.row(0, named=True)),
+        "call": next(iter(rows["calls"]), dict.fromkeys(TABLES["calls"])),
+        "decision": decision,
         "wants": None,
         "why": "",
+        "boundary": boundary,
     }
     for scenario in population.scenarios if population is not None else ():
-        if scenario.id == facts["decision"]["scenario_id"]:
+        if scenario.id == decision["scenario_id"]:
             facts["wants"] = scenario.goal
-    facts["in_n"] = facts["decision"]["state"] in _IN_N
+    facts["in_n"] = decision["state"] in _IN_N
     facts["reasons"] = {
         code: reason_text(code)
         for code in (
-            *(facts["decision"]["reasons"] or ()),
+            *(decision["reasons"] or ()),
             *(facts["call"]["timing_reasons"] or ()),
         )
     }
     facts["undecided_events"] = [
-        event.name
-        for event in protocol.events
-        if facts["decision"].get(EVENT_PREFIX + event.name) is None
+        event.name for event in protocol.events if decision.get(EVENT_PREFIX + event.name) is None
     ]
     near, judge = protocol.instruments.foreground.parameters, protocol.instruments.judge.parameters
     facts["limits"] = {"max_doubt": near["max_doubt"], "fragile_margin": judge["fragile_margin"]}
-    for name in _LISTED:
-        facts[name] = _rows(tables[name], call_id)
-        for row in facts[name]:
-            del row["call_id"]
+    for name in (*_LISTED, _PREDICATES):
+        facts[name] = [{key: row[key] for key in row if key != "call_id"} for row in rows[name]]
+    facts["severities"] = [
+        {"level": each.level, "name": each.name, "fails": each.level >= protocol.fail_at}
+        for each in protocol.severities
+    ]
     facts["criteria"] = {
         event.name: event.criterion
         for event in protocol.events
@@ -153,8 +217,7 @@ def explain_facts(
             if answer["verdict"] is None or answer["margin"] is None
             else answer["margin"] < judge["fragile_margin"]
         )
-    left_out = tables["asr_words"].filter(pl.col("dropped").is_not_null())
-    facts["words_left_out"] = left_out.filter(pl.col("call_id") == call_id).height
+    facts["words_left_out"] = words_left_out
     for turn in facts["transcript"]:
         turn["cited_by"] = [
             row["question"] for row in facts["verdicts"] if row["turn"] == turn["position"]
@@ -179,6 +242,7 @@ def explain_lines(
     """
     facts = explain_facts(call_id, tables, decisions, protocol, population)
     sections = {
+        "First departure from what was expected": boundary_lines(facts),
         "Timeline": timeline_lines(facts),
         "Events (* = the one of its type that is counted)": event_lines(facts),
         "Caller utterances (C), what became of them, what they say (L)": reply_lines(facts),
@@ -186,6 +250,7 @@ def explain_lines(
         "Barge-ins of the caller": barge_in_lines(facts),
         "Long silences after the agent": silence_lines(facts),
         "Tool calls (T)": tool_lines(facts),
+        "Predicates of the scenario": predicate_lines(facts),
         "Account, before -> after": state_lines(facts),
         "Transcript (L, > = cited by a verdict)": transcript_lines(facts),
         "Our own transcript beside this one (L)": asr_lines(facts),
@@ -220,9 +285,11 @@ def _plain(row: Row) -> Row:
     }
 
 
-def _rows(table: pl.DataFrame, call_id: str) -> list[Row]:
-    ours = table.filter(pl.col("call_id") == call_id)
-    return [_plain(row) for row in ours.iter_rows(named=True)]
+def _rows_by_call(table: pl.DataFrame) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in table.iter_rows(named=True):
+        found.setdefault(row["call_id"], []).append(_plain(row))
+    return found
 
 
 def _unknown_call(call_id: str, decisions: pl.DataFrame) -> StoreError:
@@ -266,7 +333,7 @@ def _header(facts: Facts) -> list[str]:
         _OUTCOMES.get(decision["passed"]) or _OPEN_OUTCOMES.get(state, "NOT DECIDED"),
         "counts in n" if facts["in_n"] else "not in n",
         *([state.replace("_", " ")] if state in _IN_N else []),
-        goal[decision["goal"]],
+        "no scenario, no goal" if state == "timing_only" else goal[decision["goal"]],
         f"worst event S{worst}" if worst else "no event",
     ]
     place = {

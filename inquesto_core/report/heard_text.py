@@ -13,7 +13,15 @@ from inquesto_core.report.terminal import NOTHING, WIDTH
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["heard_lines", "problem_lines", "sound_lines", "state_lines"]
+__all__ = [
+    "channel_texts",
+    "heard_lines",
+    "problem_lines",
+    "problem_texts",
+    "sound_lines",
+    "state_lines",
+    "state_texts",
+]
 
 _ABSENT = object()
 
@@ -40,19 +48,30 @@ def sound_lines(decision: Mapping[str, Any]) -> list[str]:
     return _wrap("speech: " + " · ".join(seconds))
 
 
+def channel_texts(facts: Facts, row: Row) -> list[str]:
+    """Return a side's file first, then levels, what of its sound is not counted, and the rest."""
+    file = [row["file"] or "no file", row["format"], row["codec"]]
+    for key, words in (
+        ("channel_index", "channel {}"),
+        ("sample_rate_hz", "{} Hz"),
+        ("duration_ms", "{} ms"),
+    ):
+        file.append(None if row[key] is None else words.format(row[key]))
+    return [
+        ", ".join(filter(None, file)),
+        *_levels(row),
+        *_not_counted(facts, row["channel"]),
+        *_party(facts, row),
+    ]
+
+
 def heard_lines(facts: Facts) -> list[str]:
     """Return each side's file, levels, what of its sound is not counted, background and echo."""
     lines = []
     for row in facts["media"]:
-        file = [row["file"] or "no file", row["format"], row["codec"]]
-        for key, words in (
-            ("channel_index", "channel {}"),
-            ("sample_rate_hz", "{} Hz"),
-            ("duration_ms", "{} ms"),
-        ):
-            file.append(None if row[key] is None else words.format(row[key]))
-        lines += _wrap(", ".join(filter(None, file)), first=f"  {row['channel']:<7}", rest=" " * 9)
-        for text in (*_levels(row), *_not_counted(facts, row["channel"]), *_party(facts, row)):
+        file, *texts = channel_texts(facts, row)
+        lines += _wrap(file, first=f"  {row['channel']:<7}", rest=" " * 9)
+        for text in texts:
             lines += _wrap(text, first=" " * 9, rest=" " * 11)
     return lines
 
@@ -132,28 +151,35 @@ def _shown(value: Any) -> str:
     return "nothing" if value is _ABSENT else json.dumps(value, ensure_ascii=False)
 
 
-def state_lines(facts: Facts) -> list[str]:
+def state_texts(facts: Facts) -> list[str]:
     """Return what the call changed in the account, and where that is not what was expected."""
-    lines = []
+    texts = []
     for row in facts["states"]:
         if row["before"] is not None and row["after"] is not None:
-            for text in _changes(row["before"], row["after"]) or ["unchanged"]:
-                lines += _wrap(text)
+            texts += _changes(row["before"], row["after"]) or ["unchanged"]
         if row["expected"] is not None and row["after"] is not None:
-            for text in _changes(row["expected"], row["after"]):
-                lines += _wrap(f"expected, and found: {text}")
-    return lines
+            changes = _changes(row["expected"], row["after"])
+            texts += [f"expected, and found: {text}" for text in changes]
+    return texts
+
+
+def state_lines(facts: Facts) -> list[str]:
+    """Return what the call changed in the account, and where that is not what was expected."""
+    return [line for text in state_texts(facts) for line in _wrap(text)]
+
+
+def problem_texts(facts: Facts) -> list[str]:
+    """Return what is wrong with the files and the recording: found, limit and remedy."""
+    texts = []
+    for row in facts["problems"]:
+        place = " ".join(filter(None, (row["file"], row["pointer"])))
+        text = f"{row['level']} {row['code']}" + (f": {row['message']}" if row["message"] else "")
+        texts.append(text if not place or place in text else f"{text} ({place})")
+    told = {row["code"] for row in facts["problems"]}
+    untold = [code for code in facts["call"]["warnings"] or () if code not in told]
+    return [*texts, *(["warnings: " + ", ".join(untold)] if untold else [])]
 
 
 def problem_lines(facts: Facts) -> list[str]:
     """Return what is wrong with the files and the recording: found, limit and remedy."""
-    lines = []
-    for row in facts["problems"]:
-        place = " ".join(filter(None, (row["file"], row["pointer"])))
-        text = f"{row['level']} {row['code']}: {row['message']}"
-        lines += _wrap(text if not place or place in text else f"{text} ({place})")
-    told = {row["code"] for row in facts["problems"]}
-    untold = [code for code in facts["call"]["warnings"] or () if code not in told]
-    if untold:
-        lines += _wrap("warnings: " + ", ".join(untold))
-    return lines
+    return [line for text in problem_texts(facts) for line in _wrap(text)]

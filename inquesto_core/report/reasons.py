@@ -32,6 +32,7 @@ REASONS = {
     "measurement_failed": "its recording could not be measured to the end",
     "mono_recording": "both sides are on one channel",
     "no_audio": "the call names no recording",
+    "no_scenario": "the call names no scenario",
     "predicate_undetermined": "a predicate of the scenario cannot be decided",
     "sample_rate_conflict": "the recording has another sample rate than the call says",
     "stall": "the agent stalled",

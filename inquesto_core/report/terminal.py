@@ -38,13 +38,14 @@ def score_lines(record: Record, decisions: pl.DataFrame | None = None) -> list[s
         Of this agent, or of all agents of the run: from it come the ids of the calls to look at
         first, which a record does not hold.
     """
+    timed_alone = _is_timing_only(record)
+    scored = [] if timed_alone else [_thresholds(record), _variants(record)]
     parts = [
         [escape_terminal(record["citation"])],
         _reading(record),
-        _views(record),
-        _events(record),
-        _thresholds(record),
-        _variants(record),
+        [] if timed_alone else _views(record),
+        _timed_events(record["timing_only"]) if timed_alone else _events(record),
+        *scored,
         _conduct(record["diagnostics"]) if "diagnostics" in record else [],
         _accounting(record) if "accounting" in record else [],
         [] if decisions is None else _look_first(record, decisions),
@@ -54,6 +55,22 @@ def score_lines(record: Record, decisions: pl.DataFrame | None = None) -> list[s
     for part in filter(None, parts):
         lines += [*([""] if lines else []), *part]
     return lines
+
+
+def _is_timing_only(record: Record) -> bool:
+    """Return whether a record holds calls without a scenario alone, so that there is no score."""
+    held = record.get("accounting")
+    return held is not None and record.get("timing_only") is not None and not held["expected"]
+
+
+def _timed_events(timed: Mapping[str, Any]) -> list[str]:
+    lines = [
+        "Events that sound alone shows, one a type and call",
+        "  " + " · ".join(f"{level} {n}" for level, n in timed["events_by_severity"].items()),
+    ]
+    return lines + [
+        f"      {escape_terminal(name):<20} {n:>6}" for name, n in timed["events_by_type"].items()
+    ]
 
 
 def _percent(value: float | None) -> str:
@@ -80,6 +97,9 @@ def _heading(title: str) -> str:
 def _reading(record: Record) -> list[str]:
     name = escape_terminal(str(record["agent"]))
     lines = wrap_columns(name, WIDTH, first="Agent: ", rest="  ")
+    if _is_timing_only(record):
+        text = "No call belongs to a scenario: scored for timing only, without a pass rate."
+        return lines + wrap_columns(text, WIDTH, rest="  ")
     if not record["n"]:
         return [*lines, "No call could be scored."]
     text = (
@@ -178,13 +198,17 @@ def _reasons(counts: Mapping[str, int]) -> str:
 
 def _accounting(record: Record) -> list[str]:
     rows, timing, bounds = record["accounting"], record["timing_uncertainty"], record["bounds"]
+    if _is_timing_only(record):
+        texts = [f"Calls: {rows['total']}; timed {record['timing_only']['timed']}"]
+        return _listed([*texts, *_by_reason(rows, ("timing_only", "excluded"))])
     texts = [
         f"Calls: {rows['total']} (expected {rows['expected']}); in n {rows['in_n']}: scored "
         f"{rows['scored']}, agent fault {rows['agent_fault']}"
     ]
-    for state in ("excluded", "not_evaluated"):
-        text = f"{state.replace('_', ' ')} {rows[state + '_n']}"
-        texts.append(f"{text}: {_reasons(rows[state])}" if rows[state] else text)
+    texts += _by_reason(rows, ("excluded", "not_evaluated"))
+    if rows.get("timing_only_n"):
+        texts += _by_reason(rows, ("timing_only",))
+        texts += _beside(record["timing_only"])
     if rows["excluded_n"]:
         other = _percent(rows["excluded_as_failures"]["score"])
         texts.append(f"score with the excluded calls as failures: {other}")
@@ -197,6 +221,28 @@ def _accounting(record: Record) -> list[str]:
         f"borderline calls {timing['borderline_n']}; score within the timing uncertainty: "
         f"{_percent(timing['score_low'])} to {_percent(timing['score_high'])}"
     )
+    return _listed(texts)
+
+
+def _by_reason(rows: Mapping[str, Any], states: tuple[str, ...]) -> list[str]:
+    """Return how many calls are in each of the states, and why."""
+    texts = []
+    for state in states:
+        text = f"{state.replace('_', ' ')} {rows[state + '_n']}"
+        texts.append(f"{text}: {_reasons(rows[state])}" if rows[state] else text)
+    return texts
+
+
+def _beside(timed: Mapping[str, Any]) -> list[str]:
+    """Return what timing tells of the calls that have no scenario, beside a score."""
+    waits, found = timed["latency_ms"], _reasons(timed["events_by_type"]) or "no event"
+    return [
+        f"these are in no n; timed {timed['timed']}: {found}; latency p50 "
+        f"{_milliseconds(waits['p50'])}, p95 {_milliseconds(waits['p95'])} ms (n = {waits['n']})"
+    ]
+
+
+def _listed(texts: list[str]) -> list[str]:
     lines: list[str] = []
     for text in texts:
         lines += wrap_columns(text, WIDTH, first="  " if lines else "", rest="    ")
@@ -207,12 +253,15 @@ def _look_first(record: Record, decisions: pl.DataFrame) -> list[str]:
     """Return the failed calls with the worst events, by id; nothing where none failed."""
     ours = pl.col("agent_fingerprint").eq_missing(pl.lit(record["agent_fingerprint"]))
     failed = ~pl.col("passed").fill_null(value=True) | pl.col("known_fail")
+    if _is_timing_only(record):
+        failed = pl.col("worst_severity") > 0
     found = decisions.filter(ours & failed & pl.col("call_id").is_not_null())
     if found.is_empty():
         return []
     worst = found.sort(["worst_severity", "call_id"], descending=[True, False]).head(_LOOK_FIRST)
     lines = ["Look first at (inquesto-core explain RUN CALL)"]
     for call_id, severity in worst.select("call_id", "worst_severity").iter_rows():
-        cause = f"S{severity}" if severity >= record["definition"]["fail_at"] else "goal"
+        told = severity >= record["definition"]["fail_at"] or _is_timing_only(record)
+        cause = f"S{severity}" if told else "goal"
         lines.append(clip_columns(f"  {cause:<5} {escape_terminal(call_id)}", WIDTH))
     return lines

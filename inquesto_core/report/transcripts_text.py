@@ -11,7 +11,7 @@ from inquesto_core.report.timeline_text import format_time
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["asr_lines"]
+__all__ = ["asr_lines", "asr_texts"]
 
 _NOTHING_SAID = "nothing"
 
@@ -29,18 +29,29 @@ def asr_lines(facts: Facts) -> list[str]:
     Where the transcript that is read is itself the transcriber's, that is said instead. Nothing
     where the call was not heard.
     """
-    lines: list[str] = []
-    origins = {row["origin"] for row in facts["transcript"] if row["source"] == "asr"}
-    for origin in sorted(origins):
-        lines += _wrap(f"the call brings none: this one was heard by {origin}")
-    if facts["words_left_out"]:
-        lines += _wrap(f"words left out, heard where nobody speaks: {facts['words_left_out']}")
-    for row in facts["word_errors"]:
-        lines += _wrap(_counts(row))
+    lines = [line for text in _summary(facts) for line in _wrap(text)]
     for row in facts["transcript_differences"]:
         if row["is_negation"] or row["is_number"]:
-            lines += list(_difference(row))
+            first, text = _difference(row)
+            lines += _wrap(text, first=f"  {first}", rest=" " * 6)
     return lines
+
+
+def asr_texts(facts: Facts) -> list[str]:
+    """Return what `asr_lines` says, a text each."""
+    marked = (
+        row for row in facts["transcript_differences"] if row["is_negation"] or row["is_number"]
+    )
+    return [*_summary(facts), *("".join(_difference(row)) for row in marked)]
+
+
+def _summary(facts: Facts) -> Iterator[str]:
+    origins = {row["origin"] for row in facts["transcript"] if row["source"] == "asr"}
+    for origin in sorted(origins):
+        yield f"the call brings none: this one was heard by {origin}"
+    if facts["words_left_out"]:
+        yield f"words left out, heard where nobody speaks: {facts['words_left_out']}"
+    yield from map(_counts, facts["word_errors"])
 
 
 def _counts(row: Row) -> str:
@@ -55,13 +66,13 @@ def _counts(row: Row) -> str:
     )
 
 
-def _difference(row: Row) -> Iterator[str]:
+def _difference(row: Row) -> tuple[str, str]:
+    """Return where both transcripts differ, and how."""
     kinds = [name for name in ("negation", "number") if row[f"is_{name}"]]
     line = NOTHING if row["turn"] is None else f"L{row['turn']}"
     at = "" if row["at_ms"] is None else f"{format_time(row['at_ms'])} "
-    yield from _wrap(
+    return (
+        f"{at}{row['speaker']} {line}: ",
         f'{" and ".join(kinds)}: written "{row["words"] or _NOTHING_SAID}", heard '
         f'"{row["own_words"] or _NOTHING_SAID}"',
-        first=f"  {at}{row['speaker']} {line}: ",
-        rest=" " * 6,
     )

@@ -15,7 +15,7 @@ from inquesto_core.report.terminal import WIDTH
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["verdict_lines", "verdict_margin"]
+__all__ = ["answer_words", "giver_texts", "verdict_lines", "verdict_margin"]
 
 _SAYS = {True: "yes", False: "no", None: "undetermined"}
 _UNDETERMINED = {
@@ -49,12 +49,18 @@ def _wrap(text: str, *, first: str = "  ", rest: str = "    ") -> list[str]:
     return wrap_columns(escape_terminal(text), WIDTH, first=first, rest=rest)
 
 
+def answer_words(row: Row) -> str:
+    """Return yes, no, or that and why there is no answer."""
+    why = row["undetermined"]
+    left_open = f" ({why}: {_UNDETERMINED.get(why, 'no reason is known')})" if why else ""
+    return f"{_SAYS[row['verdict']]}{left_open}"
+
+
 def _answer_lines(row: Row, fragile_margin: float) -> Iterator[str]:
     turn = "" if row["turn"] is None else f" (L{row['turn']})"
     why = row["undetermined"]
-    left_open = f" ({why}: {_UNDETERMINED.get(why, 'no reason is known')})" if why else ""
     reason = f": {row['reason']}" if row["reason"] else ""
-    yield from _wrap(f"{row['question']} {_SAYS[row['verdict']]}{left_open}{turn}{reason}")
+    yield from _wrap(f"{row['question']} {answer_words(row)}{turn}{reason}")
     if row["margin"] is not None:
         limit = f"{'FRAGILE, less than' if row['fragile'] else 'limit'} {fragile_margin:g}"
         yield from _wrap(
@@ -67,12 +73,17 @@ def _answer_lines(row: Row, fragile_margin: float) -> Iterator[str]:
         yield from _wrap(row["raw"], first="      wrote  ", rest=" " * 13)
 
 
+def giver_texts(facts: Mapping[str, Any]) -> list[str]:
+    """Return whose answers they are."""
+    givers = {(row["source"], row["model"]) for row in facts["verdicts"]}
+    return [
+        f"by {model or 'a judge that is not named'}, {_ASKED.get(source, source)}"
+        for source, model in sorted(givers, key=str)
+    ]
+
+
 def verdict_lines(facts: Mapping[str, Any]) -> list[str]:
     """Return the answers about the call, each with its reason, then whose they are."""
     limit = facts["limits"]["fragile_margin"]
     lines = [line for row in facts["verdicts"] for line in _answer_lines(row, limit)]
-    givers = {(row["source"], row["model"]) for row in facts["verdicts"]}
-    for source, model in sorted(givers, key=str):
-        asked = _ASKED.get(source, source)
-        lines += _wrap(f"by {model or 'a judge that is not named'}, {asked}")
-    return lines
+    return lines + [line for text in giver_texts(facts) for line in _wrap(text)]

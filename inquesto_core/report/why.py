@@ -14,7 +14,7 @@ from inquesto_core.report.timeline_text import format_time
 from inquesto_core.score.tables import EVENT_PREFIX
 
 if TYPE_CHECKING:
-    from inquesto_core.protocol.definition import Protocol
+    from inquesto_core.protocol.definition import EventType, Protocol
 
 __all__ = ["why"]
 
@@ -34,6 +34,12 @@ def why(facts: Facts, protocol: Protocol) -> str:
     if state == "excluded":
         text = f"Outside n: {reasons or 'no reason is stated'}. "
         return text + "It neither passes nor fails; what it holds is shown all the same."
+    if state == "timing_only":
+        text = f"Scored for timing only: {reasons}. It neither passes nor fails"
+        if decision.get(f"{EVENT_PREFIX}slow_turn") is None:
+            return f"{text}, and its timing is not evaluated."
+        found = "; ".join(_clauses(_found(facts, protocol, at_least=1), facts))
+        return f"{text}; what its sound shows: {found or 'no event'}."
     if state == "agent_fault":
         text = f"Failed, because the agent's side broke the call off: {reasons}"
         return text + f"{_broken_off(facts)}. Such a call stays in n, as a failure."
@@ -55,24 +61,32 @@ def why(facts: Facts, protocol: Protocol) -> str:
 def _failing(facts: Facts, protocol: Protocol) -> list[str]:
     """Return what fails the call, most severe first: a clause an event type, then the goal."""
     decision = facts["decision"]
-    causes = sorted(
-        (
-            event
-            for event in protocol.events
-            if event.severity >= protocol.fail_at and decision.get(EVENT_PREFIX + event.name)
-        ),
-        key=lambda event: (-event.severity, event.name),
-    )
-    clauses = []
-    for event in causes:
-        rows = [row for row in facts["events"] if row["type"] == event.name]
-        clause = f"{event.name} (S{event.severity}: {event.criterion})"
-        clauses.append(clause + (f", {_occurrences(rows, facts)}" if rows else ""))
+    clauses = _clauses(_found(facts, protocol, at_least=protocol.fail_at), facts)
     goal = decision["goal"]
     if goal is None and decision["passed"] is not None:
         goal = decision["goal_judge_free"]
     if goal is False:
         clauses.append(_goal_clause(facts, protocol))
+    return clauses
+
+
+def _found(facts: Facts, protocol: Protocol, *, at_least: int) -> list[EventType]:
+    """Return the types of the call's events of that severity and above, most severe first."""
+    decision = facts["decision"]
+    found = (
+        event
+        for event in protocol.events
+        if event.severity >= at_least and decision.get(EVENT_PREFIX + event.name)
+    )
+    return sorted(found, key=lambda event: (-event.severity, event.name))
+
+
+def _clauses(types: list[EventType], facts: Facts) -> list[str]:
+    clauses = []
+    for event in types:
+        rows = [row for row in facts["events"] if row["type"] == event.name]
+        clause = f"{event.name} (S{event.severity}: {event.criterion})"
+        clauses.append(clause + (f", {_occurrences(rows, facts)}" if rows else ""))
     return clauses
 
 
@@ -96,7 +110,7 @@ def _occurrences(rows: list[Row], facts: Facts) -> str:
         text += f"{', first' if several else ''} at {format_time(first['at_ms'])}"
     margins = [row["margin_ms"] for row in rows if row["margin_ms"] is not None]
     if margins:
-        text += f", {'at most ' if several else ''}{max(margins)} ms over the limit"
+        text += f", {'the largest ' if several else ''}{max(margins)} ms over its limit"
     return text + _evidence(facts, first)
 
 
@@ -123,10 +137,22 @@ def _goal_clause(facts: Facts, protocol: Protocol) -> str:
     answer = next(
         (row for row in facts["verdicts"] if row["question"] == protocol.goal_question), None
     )
+    unmet = _unmet(facts)
+    recorded = answer is not None and answer["source"] == "recorded"
     if answer is None or answer["verdict"] is None:
-        return "the goal was not reached, as trace and state show"
+        return f"the goal was not reached, as trace and state show{unmet}"
     if answer["verdict"]:
-        return "the goal was not reached: the judge read success, trace or state do not show it"
+        whose = "the recorded answer is success" if recorded else "the judge read success"
+        return f"the goal was not reached: {whose}, trace or state do not show it{unmet}"
     reason = f": {answer['reason'].rstrip(' .')}" if answer["reason"] else ""
     line = "" if answer["turn"] is None else f" (L{answer['turn']} of the transcript)"
-    return f"the goal was not reached, as the judge reads it{reason}{line}"
+    whose = "as the answer recorded with the call has it" if recorded else "as the judge reads it"
+    return f"the goal was not reached, {whose}{reason}{line}"
+
+
+def _unmet(facts: Facts) -> str:
+    """Return the first predicate of the scenario that does not hold, with its evidence."""
+    for row in facts["predicates"]:
+        if row["value"] is False:
+            return f" (predicate {row['index']}, {row['kind']}: {row['evidence']})"
+    return ""

@@ -114,7 +114,7 @@ def test_a_failing_event_is_named_with_severity_time_and_margin():
     )
     text = why(tables, passed=False, event_slow_turn=True)
     assert "slow_turn (S3: a reply > 3000 ms after the caller stops, or no reply)" in text
-    assert "found twice, first at 0:02.000, at most 700 ms over the limit" in text
+    assert "found twice, first at 0:02.000, the largest 700 ms over its limit" in text
     assert "goal" not in text
 
 
@@ -136,6 +136,21 @@ def test_the_most_severe_cause_stands_first_and_the_goal_last():
 def test_a_missed_goal_says_whose_reading_it_is(verdict, expected):
     row = {"question": PROTOCOL.goal_question, "verdict": verdict, "reason": "No refund."}
     assert expected in why(make_tables(verdicts=[row]), passed=False, goal=False)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected"),
+    [
+        pytest.param(False, "as the answer recorded with the call has it: No refund.", id="no"),
+        pytest.param(True, "the recorded answer is success, trace or state", id="yes"),
+    ],
+)
+def test_an_answer_that_is_stored_with_the_call_is_not_called_the_judges(verdict, expected):
+    row = {"question": PROTOCOL.goal_question, "verdict": verdict, "reason": "No refund."}
+    row["source"] = "recorded"
+    text = why(make_tables(verdicts=[row]), passed=False, goal=False)
+    assert expected in text
+    assert "judge" not in text
 
 
 def test_without_a_judge_the_judge_free_goal_is_the_cause():
@@ -589,7 +604,7 @@ def test_a_slow_reply_is_told_with_the_words_that_got_it():
         ],
     )
     text = why(tables, passed=False, event_slow_turn=True)
-    assert 'found once at 0:02.000, 1 ms over the limit, after the caller says "Why?"' in text
+    assert 'found once at 0:02.000, 1 ms over its limit, after the caller says "Why?"' in text
 
 
 def test_events_that_the_evidence_leaves_open_are_named():
