@@ -135,7 +135,7 @@ ROWS: dict[str, tuple[str, str, str]] = {
     ),
     "22": (
         "a call without conversation, or of an unknown scenario: the stored result is trusted",
-        "not evaluated, or out of n (`unknown_scenario`)",
+        "not evaluated, or for timing only (`unknown_scenario`): in no n",
         "yes",
     ),
     "23": ("call files are rewritten", "nothing that is read is written", "no"),
@@ -407,11 +407,23 @@ def page(found: Sequence[Difference], counts: Mapping[str, int]) -> str:
         "",
         *_wrapped(cells),
         "",
+        *_events_alone(found, same),
         "[conformance_calls.csv](conformance_calls.csv) names each of them, its rows, and both "
         "results.",
         "",
     ]
     return "\n".join(lines)
+
+
+def _events_alone(found: Sequence[Difference], same: Sequence[str]) -> list[str]:
+    """Return what differs in the runs whose goals and passes are all the reference's."""
+    lines = []
+    for seed in same:
+        rows = Counter(" and ".join(rows) for at, _, rows, _, _ in found if at == seed)
+        if rows:
+            told = ", ".join(f"{count} by row {row}" for row, count in sorted(rows.items()))
+            lines += [_ALONE.format(seed=seed, calls=sum(rows.values()), told=told), ""]
+    return lines
 
 
 def _moved(found: Sequence[Difference], seed: str) -> bool:
@@ -438,6 +450,10 @@ def listing(found: Sequence[Difference]) -> str:
     return out.getvalue()
 
 
+_ALONE = """Run {seed} differs in {calls} calls by their events alone: {told}. No goal and no pass
+moves: its score is the reference's, its tallies of events are larger. The rows ask for just these
+events: without them a reply that never came, or an overlap that nobody marked, would be none."""
+
 _HEAD = """# Conformance with the public reference implementation
 
 <!-- Written by docs/conformance.py; edit that. -->
@@ -461,7 +477,12 @@ it, prompts included: our own records never hold them. The run folders are not c
 was written this way has no evidence and is not for `rescore`.
 
 Such a folder holds no audio, so its timing is *reported*: evidence (`timing_source`, table
-`reported_turns`) and citation (`[timing reported]`) say so, and there is no timing uncertainty.
+`reported_turns`) and citation (`[timing reported]`) say so, and there is no timing uncertainty. Its
+latencies stand in `diagnostics.latency_ms`; `diagnostics.latency_reported_n` says how many of those
+were told and not measured. `count_silence` of `inquesto-0.2-draft`, which makes a long unanswered
+wait or dead air a `slow_turn`, is not applied to it: on the runtime's turn clock a gap is the sum
+of what it played and computed, not of what a caller heard (row 1), and silence inside a turn is not
+reported at all. The longest gap stands beside (`longest_unanswered_ms`).
 
 By default we are stricter. Of {calls} calls of {runs} random runs that the reference scored, made
 to hit edges that genuine runs do not, {differ} have another goal, pass, event or state here, each

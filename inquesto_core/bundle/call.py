@@ -29,6 +29,8 @@ __all__ = [
     "IgnoredIntervals",
     "Inferred",
     "Interval",
+    "MeasuredSegment",
+    "MeasuredTiming",
     "RecordedVerdicts",
     "ReportedTiming",
     "ReportedTurn",
@@ -192,9 +194,21 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolTrace:
-    """The tool calls of one call, in the order of the file, each action once."""
+    """The tool calls of one call, in the order of the file, each action once.
+
+    Parameters
+    ----------
+    calls : tuple of ToolCall
+        The agent's.
+    caller_calls : tuple of ToolCall
+        Those of a simulated caller with tools of its own.
+    responses : tuple of mapping or None
+        What the agent returned as its result, in order; None = nothing was recorded.
+    """
 
     calls: tuple[ToolCall, ...] = ()
+    caller_calls: tuple[ToolCall, ...] = ()
+    responses: tuple[Mapping[str, Any], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,21 +242,40 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalState:
-    """The backing system's state before and after the call, and what it should be."""
+    """The backing system's state before and after the call, and what it should be.
+
+    Parameters
+    ----------
+    after_sha256, expected_sha256 : str or None
+        Where whoever ran the call told only the digest.
+    user_after, user_after_sha256
+        The same of the caller's own side.
+    """
 
     before: Any = None
     after: Any = None
     expected: Any = None
+    after_sha256: str | None = None
+    expected_sha256: str | None = None
+    user_after: Any = None
+    user_after_sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One question about the call and its answer; ``verdict`` None = undetermined."""
+    """One question about the call and its answer; ``verdict`` None = undetermined.
+
+    Parameters
+    ----------
+    score : float or None
+        In [0, 1], where the answer is a mark.
+    """
 
     question: str
     verdict: bool | None
     reason: str | None = None
     turn: int | None = None
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,12 +323,53 @@ class ReportedTiming:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredSegment:
+    """A stretch of sound on a side; `rejected` says why it is not that party speaking."""
+
+    speaker: Speaker
+    start_ms: int
+    end_ms: int
+    rejected: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredTiming:
+    """What was measured of a recording that is not in the bundle any more (`redact`).
+
+    Parameters
+    ----------
+    measurement : str
+        Digest of what the protocol measures; evidence of another is none.
+    engine : str
+        The version that measured.
+    duration_ms : int or None
+        None = the recording could not be heard.
+    window_ms : (int, int) or None
+        The scored window, within the recording.
+    condition_class : str
+        Key of the protocol's timing uncertainty.
+    timing_reasons : tuple of str
+        Why timing is not evaluated.
+    segments : tuple of MeasuredSegment
+        On the recording's clock.
+    """
+
+    measurement: str
+    engine: str
+    duration_ms: int | None
+    window_ms: Interval | None
+    condition_class: str
+    timing_reasons: tuple[str, ...] = ()
+    segments: tuple[MeasuredSegment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
     """One recorded call with all its parts.
 
     Parameters
     ----------
-    trace, transcript, state, timing, verdicts : optional
+    trace, transcript, state, timing, measured, verdicts : optional
         None = the file is absent, or unreadable (then `problems` says so).
     root : Path
         The bundle's folder.
@@ -311,6 +385,7 @@ class Bundle:
     transcript: Transcript | None = None
     state: FinalState | None = None
     timing: ReportedTiming | None = None
+    measured: MeasuredTiming | None = None
     verdicts: RecordedVerdicts | None = None
     digests: tuple[tuple[str, str], ...] = ()
     problems: tuple[Problem, ...] = ()

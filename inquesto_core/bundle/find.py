@@ -30,7 +30,9 @@ __all__ = ["BundleRef", "Found", "find_bundles"]
 #: Folders are searched this deep below a source.
 MAX_DEPTH = 32
 
-_PARTS = frozenset({"trace.json", "transcript.json", "state.json", "timing.json", "verdicts.json"})
+_PARTS = frozenset(
+    f"{name}.json" for name in ("trace", "transcript", "state", "timing", "measured", "verdicts")
+)
 
 #: A manifest of so many rows says where a hundred million bundles lie.
 _MANIFEST_BYTES = 8 * 1024**3
@@ -133,6 +135,20 @@ def find_bundles(
     return search.found()
 
 
+def _folders_in(folder: Path) -> list[Path]:
+    """Return the folders directly in another, without links; none where it cannot be read."""
+    try:
+        return [
+            each for each in sorted(folder.iterdir()) if each.is_dir() and not each.is_symlink()
+        ]
+    except OSError:
+        return []
+
+
+def _is_reference_run(folder: Path) -> bool:
+    return (folder / "agent.json").is_file() and any((folder / "calls").glob("*.json"))
+
+
 class _Search:
     def __init__(self, scratch: Path, limits: Limits) -> None:
         self.scratch, self.limits = scratch, limits
@@ -169,12 +185,28 @@ class _Search:
                 "is no kind of source",
                 "a folder, .zip, .tar, .tar.gz, .tgz, .jsonl or .parquet",
             )
-        self._explain_nothing(source.name, n_refs, n_problems)
+        self._explain_nothing(source.name, n_refs, n_problems, path if path.is_dir() else None)
 
-    def _explain_nothing(self, name: str, n_refs: int, n_problems: int) -> None:
+    def _explain_nothing(
+        self, name: str, n_refs: int, n_problems: int, folder: Path | None = None
+    ) -> None:
         explained = any(problem.level == "error" for problem in self.problems[n_problems:])
-        if len(self.refs) == n_refs and not explained:
-            self._problem("no_bundles", name, "holds no bundle", "folders with a call.json")
+        if len(self.refs) > n_refs or explained:
+            return
+        problem = Problem(
+            code="no_bundles",
+            found="holds no bundle",
+            expected="folders with a call.json",
+            file=name,
+        )
+        if folder is not None and any(map(_is_reference_run, (folder, *_folders_in(folder)))):
+            problem = replace(
+                problem,
+                found="holds no bundle but a run of inquesto-score",
+                remedy="score it as it is with --compat reference, or make bundles of it first: "
+                "`inquesto-core import inquesto-score RUN_FOLDER --out BUNDLES`",
+            )
+        self.problems.append(problem)
 
     def remote_source(self, place: RemotePlace) -> None:
         """Gather what lies at a remote place; one that cannot be reached is a problem."""

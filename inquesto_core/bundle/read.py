@@ -28,6 +28,8 @@ from inquesto_core.bundle.call import (
     IgnoredIntervals,
     Inferred,
     Interval,
+    MeasuredSegment,
+    MeasuredTiming,
     RecordedVerdicts,
     ReportedTiming,
     ReportedTurn,
@@ -66,7 +68,8 @@ def read_bundle(ref: BundleRef) -> Bundle:
     -------
     Bundle
         Error-level problems have the codes ``trace_unparseable``, ``transcript_unparseable``,
-        ``state_unparseable``, ``timing_unparseable``, ``verdicts_unparseable`` (that part is None),
+        ``state_unparseable``, ``timing_unparseable``, ``measured_unparseable``,
+        ``verdicts_unparseable`` (that part is None),
         ``audio_missing``, ``audio_digest_mismatch``, ``link_refused``, ``unknown_channel_map``,
         ``mono_input``.
 
@@ -92,7 +95,8 @@ def read_bundle(ref: BundleRef) -> Bundle:
     state = part("state", _build_state)
     verdicts = part("verdicts", _build_verdicts)
     timing = part("timing", _build_timing)
-    if call.audio or timing is None:
+    measured = part("measured", _build_measured)
+    if call.audio or (timing is None and measured is None):
         problems += _check_channel_map(call.audio)
     problems += _check_audio(ref.path, call.audio, digests)
     return Bundle(
@@ -102,6 +106,7 @@ def read_bundle(ref: BundleRef) -> Bundle:
         transcript=transcript,
         state=state,
         timing=timing,
+        measured=measured,
         verdicts=verdicts,
         digests=tuple(sorted(digests.items())),
         problems=tuple(problem.at(call_id=call.call_id) for problem in problems),
@@ -248,7 +253,16 @@ def _check_date(moment: str | None, pointer: str) -> None:
 
 
 def _build_state(value: Mapping[str, Any]) -> tuple[FinalState, list[Problem]]:
-    state = FinalState(before=value["before"], after=value["after"], expected=value.get("expected"))
+    user = value.get("user") or {}
+    state = FinalState(
+        before=value["before"],
+        after=value["after"],
+        expected=value.get("expected"),
+        after_sha256=value.get("after_sha256"),
+        expected_sha256=value.get("expected_sha256"),
+        user_after=user.get("after"),
+        user_after_sha256=user.get("after_sha256"),
+    )
     return state, []
 
 
@@ -259,6 +273,7 @@ def _build_verdicts(value: Mapping[str, Any]) -> tuple[RecordedVerdicts, list[Pr
             verdict=answer["verdict"],
             reason=answer.get("reason"),
             turn=None if answer.get("turn") is None else int(answer["turn"]),
+            score=None if answer.get("score") is None else float(answer["score"]),
         )
         for question, answer in sorted(value["answers"].items())
     )
@@ -283,6 +298,43 @@ def _build_timing(value: Mapping[str, Any]) -> tuple[ReportedTiming, list[Proble
     )
     latencies_ms = tuple(int(latency_ms) for latency_ms in value.get("latencies_ms", ()))
     return ReportedTiming(source=value["source"], turns=turns, latencies_ms=latencies_ms), []
+
+
+def _build_measured(value: Mapping[str, Any]) -> tuple[MeasuredTiming, list[Problem]]:
+    window, duration_ms = value.get("window_ms"), value.get("duration_ms")
+    low, high = (0, 0) if window is None else (int(window[0]), int(window[1]))
+    if (window is None) != (duration_ms is None) or not low <= high <= (duration_ms or 0):
+        raise _bad_measured("/window_ms", f"is {window}", "[from, to) within duration_ms")
+    for at, row in enumerate(value["segments"]):
+        if row["start_ms"] >= row["end_ms"]:
+            found = f"is [{row['start_ms']}, {row['end_ms']}]"
+            raise _bad_measured(f"/segments/{at}", found, "start_ms before end_ms")
+    measured = MeasuredTiming(
+        measurement=value["measurement"],
+        engine=value["engine"],
+        duration_ms=None if duration_ms is None else int(duration_ms),
+        window_ms=None if window is None else (low, high),
+        condition_class=value["condition_class"],
+        timing_reasons=tuple(value.get("timing_reasons", ())),
+        segments=tuple(
+            MeasuredSegment(
+                speaker=row["speaker"],
+                start_ms=int(row["start_ms"]),
+                end_ms=int(row["end_ms"]),
+                rejected=row.get("rejected"),
+            )
+            for row in value["segments"]
+        ),
+    )
+    return measured, []
+
+
+def _bad_measured(pointer: str, found: str, expected: str) -> SchemaError:
+    return SchemaError(
+        Problem(
+            code="schema", file="measured.json", pointer=pointer, found=found, expected=expected
+        )
+    )
 
 
 def _check_channel_map(audio: tuple[AudioFile, ...]) -> list[Problem]:

@@ -15,7 +15,7 @@ from inquesto_core.canonical import canonical_bytes, strict_json
 from inquesto_core.errors import Problem, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["build_trace", "decode_arguments", "trace_times_outside"]
 
@@ -85,10 +85,38 @@ def build_trace(value: Mapping[str, Any], *, offset_ms: int) -> tuple[ToolTrace,
     SchemaError
         Code ``arguments_unparseable`` on a call that was or may have been performed.
     """
+    calls, problems = _actions(value["calls"], offset_ms)
+    theirs, more = _caller_actions(value.get("caller_calls") or (), offset_ms)
+    responses = value.get("responses")
+    trace = ToolTrace(
+        calls=tuple(calls),
+        caller_calls=tuple(theirs),
+        responses=None if responses is None else tuple(responses),
+    )
+    return trace, problems + more
+
+
+def _caller_actions(
+    rows: Sequence[Mapping[str, Any]], offset_ms: int
+) -> tuple[list[ToolCall], list[Problem]]:
+    try:
+        calls, problems = _actions(rows, offset_ms)
+    except SchemaError as exc:
+        raise SchemaError(_of_caller(exc.problem)) from exc
+    return calls, [_of_caller(problem) for problem in problems]
+
+
+def _of_caller(problem: Problem) -> Problem:
+    return replace(problem, pointer=(problem.pointer or "").replace("/calls/", "/caller_calls/", 1))
+
+
+def _actions(
+    rows: Sequence[Mapping[str, Any]], offset_ms: int
+) -> tuple[list[ToolCall], list[Problem]]:
     problems: list[Problem] = []
     calls: list[ToolCall] = []
     seen: dict[tuple[str, str, bytes], int] = {}
-    for position, row in enumerate(value["calls"]):
+    for position, row in enumerate(rows):
         call, warnings = _tool_call(position, row, offset_ms)
         problems += warnings
         if call.id is not None:
@@ -100,7 +128,7 @@ def build_trace(value: Mapping[str, Any], *, offset_ms: int) -> tuple[ToolTrace,
                 continue
             seen[key] = len(calls)
         calls.append(call)
-    return ToolTrace(calls=tuple(calls)), problems
+    return calls, problems
 
 
 def trace_times_outside(trace: ToolTrace, duration_ms: int) -> tuple[Problem, ...]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         AudioFile,
         Call,
         FinalState,
+        MeasuredTiming,
         RecordedVerdicts,
         ReportedTiming,
         ToolCall,
@@ -39,6 +40,7 @@ def bundle_files(
     transcript: Transcript | None = None,
     state: FinalState | None = None,
     timing: ReportedTiming | None = None,
+    measured: MeasuredTiming | None = None,
     verdicts: RecordedVerdicts | None = None,
 ) -> dict[str, bytes]:
     """Return the JSON files of a bundle by name, valid under their schemas.
@@ -59,18 +61,25 @@ def bundle_files(
     offset_ms = min(0, first_ms)
     parts: dict[str, Any] = {"call": _call_json(call, offset_ms)}
     if trace is not None:
-        parts["trace"] = {"calls": [_tool_json(each, offset_ms) for each in trace.calls]}
+        theirs = [_tool_json(each, offset_ms) for each in trace.caller_calls]
+        parts["trace"] = {
+            "calls": [_tool_json(each, offset_ms) for each in trace.calls],
+            **_known({"caller_calls": theirs}),
+            **({} if trace.responses is None else {"responses": list(trace.responses)}),
+        }
     if transcript is not None:
         said = [_turn_json(each) for each in transcript.turns]
         parts["transcript"] = {**_known({"source": transcript.source}), "turns": said}
     if state is not None:
-        parts["state"] = {"before": state.before, "after": state.after, "expected": state.expected}
+        parts["state"] = _state_json(state)
     if timing is not None:
         parts["timing"] = {
             "source": timing.source,
             "turns": [_known(asdict(turn)) for turn in timing.turns],
             "latencies_ms": list(timing.latencies_ms),
         }
+    if measured is not None:
+        parts["measured"] = _measured_json(measured)
     if verdicts is not None:
         parts["verdicts"] = _verdicts_json(verdicts)
     for name, value in parts.items():
@@ -78,16 +87,40 @@ def bundle_files(
     return {f"{name}.json": pretty_bytes(value) for name, value in parts.items()}
 
 
+def _measured_json(measured: MeasuredTiming) -> dict[str, Any]:
+    window = measured.window_ms
+    return {
+        "measurement": measured.measurement,
+        "engine": measured.engine,
+        "duration_ms": measured.duration_ms,
+        "window_ms": None if window is None else list(window),
+        "condition_class": measured.condition_class,
+        "timing_reasons": list(measured.timing_reasons),
+        "segments": [_known(asdict(each)) for each in measured.segments],
+    }
+
+
 def _verdicts_json(verdicts: RecordedVerdicts) -> dict[str, Any]:
     answers = {
         answer.question: {
             "verdict": answer.verdict,
-            **_known({"reason": answer.reason, "turn": answer.turn}),
+            **_known({"score": answer.score, "reason": answer.reason, "turn": answer.turn}),
         }
         for answer in verdicts.answers
     }
     pins = {"model_sha256": verdicts.model_sha256, "rubric_sha256": verdicts.rubric_sha256}
     return {"model": verdicts.model, **_known(pins), "answers": answers}
+
+
+def _state_json(state: FinalState) -> dict[str, Any]:
+    user = {"after": state.user_after, "after_sha256": state.user_after_sha256}
+    told = {
+        "after_sha256": state.after_sha256,
+        "expected_sha256": state.expected_sha256,
+        "user": _known(user),
+    }
+    whole = {"before": state.before, "after": state.after, "expected": state.expected}
+    return {**whole, **_known(told)}
 
 
 def _known(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,7 +130,8 @@ def _known(value: Mapping[str, Any]) -> dict[str, Any]:
 def _times(trace: ToolTrace | None) -> list[int]:
     if trace is None:
         return []
-    times = [at for call in trace.calls for at in (call.start_ms, call.end_ms)]
+    calls = (*trace.calls, *trace.caller_calls)
+    times = [at for call in calls for at in (call.start_ms, call.end_ms)]
     return [at for at in times if at is not None]
 
 

@@ -40,14 +40,14 @@ class Assembled:
         Its JSON files.
     sources : tuple of Path
         The recordings, in the order of `entries`, to be copied to their `file`.
-    inferred : tuple of (str, str)
-        The fields that were inferred, each once, and how.
+    inferred : tuple of Inferred
+        As call.json has it.
     """
 
     files: dict[str, bytes]
     sources: tuple[Path, ...]
     entries: tuple[AudioFile, ...]
-    inferred: tuple[tuple[str, str], ...]
+    inferred: tuple[Inferred, ...]
     problems: tuple[Problem, ...]
 
 
@@ -117,7 +117,7 @@ def assemble(
         files=files,
         sources=recorded.sources,
         entries=entries,
-        inferred=tuple(sorted({(each.field, each.how) for each in call.inferred})),
+        inferred=call.inferred,
         problems=(*draft.problems, *recorded.problems, *turn_problems, *window_problems),
     )
 

@@ -45,6 +45,8 @@ class Track:
         What else than ``--caller-channel`` settles whose channel is whose.
     start_ms : int
         When its first sample was recorded.
+    started_by : str
+        How that is known, where the export does not say it.
     duration_ms, sample_rate_hz : int or None
         What the recorder says of it.
     """
@@ -59,6 +61,7 @@ class Track:
     folder: Path | None = None
     ask: str = ""
     start_ms: int = 0
+    started_by: str = ""
     duration_ms: int | None = None
     sample_rate_hz: int | None = None
 
@@ -69,6 +72,10 @@ class Draft:
 
     Parameters
     ----------
+    tracks : tuple of Track
+        The files of the recording.
+    other_tracks : tuple of tuple of Track
+        What the platform gives beside them, each instead of `tracks`, the best first.
     tools : tuple of ToolCall or None
         In order; None = the export holds no trace.
     turns : tuple of TranscriptTurn or None
@@ -88,6 +95,7 @@ class Draft:
     call_id: str
     platform: str
     tracks: tuple[Track, ...] = ()
+    other_tracks: tuple[tuple[Track, ...], ...] = ()
     agent_name: str | None = None
     agent_fingerprint: str | None = None
     agent_config: Mapping[str, Any] = field(default_factory=dict)

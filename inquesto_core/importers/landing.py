@@ -11,19 +11,20 @@ import os
 import re
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inquesto_core.bundle.inferred import InferredTally
 from inquesto_core.bundle.write import UNFINISHED
 from inquesto_core.canonical import digest_bytes
 from inquesto_core.errors import BundleError, Problem, StoreError
 from inquesto_core.importers.exports import read_bytes
 
 if TYPE_CHECKING:
+    from inquesto_core.bundle import Inferred
     from inquesto_core.importers.assemble import Assembled
 
 __all__ = ["Laid", "Landing", "folder_name", "lay_down", "lay_population", "staging_folder"]
@@ -40,7 +41,7 @@ class Laid:
     label: str = ""
     folder: Path | None = None
     recordings: tuple[Path, ...] = ()
-    inferred: tuple[tuple[str, str], ...] = ()
+    inferred: tuple[Inferred, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
@@ -166,8 +167,8 @@ class Landing:
         Where the calls lie now.
     n_written, n_there, n_refused : int
         How many are new, lay there already, could not be imported.
-    inferred : Counter of (field, how)
-        In how many calls.
+    inferred : InferredTally
+        What was inferred in `folders`.
     problems : list of Problem
         Refusals and warnings, in order.
     """
@@ -177,7 +178,7 @@ class Landing:
         self._owners: dict[Path, str] = {}
         self.folders: list[Path] = []
         self.n_written = self.n_there = self.n_refused = 0
-        self.inferred: Counter[tuple[str, str]] = Counter()
+        self.inferred = InferredTally()
         self.problems: list[Problem] = []
 
     def refuse(self, *problems: Problem) -> None:
@@ -206,7 +207,7 @@ class Landing:
                 return
             self.n_there += 1
         self.folders.append(final)
-        self.inferred.update(call.inferred)
+        self.inferred.add(call.inferred)
         self.problems += call.problems
 
     def _shared(self, call: Laid) -> Problem | None:

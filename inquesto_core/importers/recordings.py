@@ -28,6 +28,7 @@ _ENDINGS = (
     *(".mp4", ".m4a", ".webm", ".aac", ".amr"),
 )
 _ENDINGS_TRIED = tuple(ending for each in _ENDINGS for ending in (each, each.upper()))
+_BY_NAME = "the file of the name that the export gives"
 _HOW = (
     "name it with --recordings FILE, put it beside the export, or name its folder with "
     "--recordings; nothing is downloaded"
@@ -61,22 +62,24 @@ def find_recordings(
         return Recorded()
     folder = options.recordings or export.parent
     stem = export.stem if export_is_one_call else None
-    tracks = draft.tracks
+    if folder.is_dir():
+        tracks, files = _first_found(draft, options, folder, stem)
+    else:
+        tracks = draft.tracks
+        files = tuple((_only(folder, draft, tracks), "said on the command line") for _ in tracks)
     paths: list[Path] = []
     known: list[Track] = []
     inferred: list[Inferred] = []
-    for track in tracks:
-        if folder.is_dir():
-            own = track.folder if options.recordings is None else None
-            path, how = _found(track, draft, own or folder, stem)
-        else:
-            path, how = _only(folder, draft, tracks), "said on the command line"
+    for track, (path, how) in zip(tracks, files, strict=True):
         paths.append(path)
         is_named = path.name in map(last_part, track.names)
         known.append(
             replace(track, caller=None, agent=None) if track.only_named and not is_named else track
         )
         inferred.append(_inferred(f"/audio/{len(paths) - 1}/file", path.name, how))
+        if track.started_by:
+            field = f"/audio/{len(paths) - 1}/start_ms"
+            inferred.append(_inferred(field, track.start_ms, track.started_by))
     named = [_channels(path) for path in paths]
     entries, more, exclusion, problems = _mapped(draft, options, known, paths, named)
     return Recorded(
@@ -102,6 +105,35 @@ def _inferred(field: str, value: object, how: str) -> Inferred:
     return Inferred(field=field, value=value, how=how)
 
 
+def _first_found(
+    draft: Draft, options: ImportOptions, folder: Path, stem: str | None
+) -> tuple[tuple[Track, ...], tuple[tuple[Path, str], ...]]:
+    """Return the first of what the platform gives that is here, and its files.
+
+    Names that the export gives go before names that are like the call's: a stereo file that is not
+    here is no reason to take a mix for it where both sides' own files are.
+    """
+    offered = (draft.tracks, *draft.other_tracks)
+    own = options.recordings is None
+
+    def where(track: Track) -> Path:
+        return (track.folder if own else None) or folder
+
+    for tracks in offered if draft.other_tracks else ():
+        named = [_named(track, where(track)) for track in tracks]
+        if all(path is not None for path in named):
+            return tracks, tuple((path, _BY_NAME) for path in named if path is not None)
+    missing: list[BundleError] = []
+    for tracks in offered:
+        try:
+            return tracks, tuple(_found(each, draft, where(each), stem) for each in tracks)
+        except BundleError as exc:
+            if exc.problem.code != "recording_missing":
+                raise
+            missing.append(exc)
+    raise missing[0]
+
+
 def _only(path: Path, draft: Draft, tracks: tuple[Track, ...]) -> Path:
     if not path.is_file():
         raise BundleError(_missing(draft, f"has no recording: {path.name} is no file"))
@@ -120,9 +152,9 @@ def _only(path: Path, draft: Draft, tracks: tuple[Track, ...]) -> Path:
 
 def _found(track: Track, draft: Draft, folder: Path, stem: str | None) -> tuple[Path, str]:
     """Return the file of a track in a folder, and how it was known."""
-    for name in map(last_part, track.names):
-        if name and is_plain_file(folder / name):
-            return folder / name, "the file of the name that the export gives"
+    named = _named(track, folder)
+    if named is not None:
+        return named, _BY_NAME
     for wanted, how in ((draft.call_id, "the call"), (stem, "the export")):
         fits = [] if wanted is None else _named_like(folder, wanted, track.side)
         if len(fits) > 1:
@@ -140,6 +172,12 @@ def _found(track: Track, draft: Draft, folder: Path, stem: str | None) -> tuple[
             return fits[0], f"the file named like {how}"
     known = ", ".join(sorted({last_part(name) for name in track.names})) or draft.call_id
     raise BundleError(_missing(draft, f"has no recording in {folder.name or '.'}: no file {known}"))
+
+
+def _named(track: Track, folder: Path) -> Path | None:
+    """Return the file of a name that the export gives."""
+    names = (name for name in map(last_part, track.names) if name)
+    return next((folder / name for name in names if is_plain_file(folder / name)), None)
 
 
 def _named_like(folder: Path, stem: str, side: str | None) -> list[Path]:

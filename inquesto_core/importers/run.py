@@ -26,6 +26,7 @@ from inquesto_core.importers.landing import Laid, Landing, lay_down, lay_populat
 from inquesto_core.importers.registry import Importer, importer_of
 
 if TYPE_CHECKING:
+    from inquesto_core.bundle.inferred import InferredKind
     from inquesto_core.importers.draft import ImportOptions
 
 __all__ = ["Imported", "import_exports"]
@@ -46,8 +47,8 @@ class Imported:
         How many were written, and how many lay there already, the same.
     n_refused : int
         Calls, or whole exports, that could not be imported.
-    inferred : tuple of (str, str, int)
-        What was inferred: the field of a bundle, how, and in how many of `folders`; sorted.
+    inferred : tuple of InferredKind
+        What was inferred, and in how many of `folders`.
     problems : tuple of Problem
         Errors of what was refused, and warnings.
     """
@@ -56,7 +57,7 @@ class Imported:
     n_written: int
     n_there: int
     n_refused: int
-    inferred: tuple[tuple[str, str, int], ...]
+    inferred: tuple[InferredKind, ...]
     problems: tuple[Problem, ...]
 
 
@@ -113,7 +114,7 @@ def import_exports(
         n_written=landing.n_written,
         n_there=landing.n_there,
         n_refused=landing.n_refused,
-        inferred=tuple((*what, count) for what, count in sorted(landing.inferred.items())),
+        inferred=landing.inferred.kinds(),
         problems=tuple(landing.problems),
     )
 

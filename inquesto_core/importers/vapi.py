@@ -5,7 +5,8 @@ rows run on a clock of their own, `endTime` lies far behind the last word, and t
 `duration` differs between documentation and payloads. Tool calls carry no sign of success; their
 status is ``unknown`` where a result came and ``missing`` where none did. That the stereo file has
 the customer first is said by third parties, not by the vendor; so is that its first sample lies at
-`startedAt`. Both are written down as inferred.
+`startedAt`. Both are written down as inferred. Without the stereo file the two sides' own files are
+taken, and without these the mix, in which nobody can tell who talks over whom.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ __all__ = ["IMPORTER"]
 
 #: Both clocks of a call may lie this far apart; further, the caller's times are left out.
 _MAX_SKEW_MS = 250
+
+_SIDES: tuple[Speaker, Speaker] = ("caller", "agent")
+_STARTED = "the recording is taken to begin at startedAt"
 
 _ROLES = {
     "user": "caller",
@@ -71,6 +75,7 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
     """Return what a call object says."""
     about = call.get("call") or call
     artifact = call.get("artifact") or about.get("artifact") or call
+    stereo, *others = _recordings(artifact, call)
     messages = artifact.rows("messages") or call.rows("messages")
     started_ms, ended_ms = _instant(call, about, "startedAt"), _instant(call, about, "endedAt")
     tools, problems = _tools(messages, options)
@@ -82,7 +87,8 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
     return Draft(
         call_id=about.needed_text("id"),
         platform="vapi",
-        tracks=(_track(artifact, call),),
+        tracks=stereo,
+        other_tracks=tuple(others),
         agent_name=_agent_name(call, about),
         agent_config=_config(call.get("assistant") or about.get("assistant")),
         direction=_direction(about),
@@ -104,26 +110,45 @@ def _instant(call: Node, about: Node, name: str) -> int | None:
     return None if node is None else milliseconds(node, "iso")
 
 
-def _track(artifact: Node, call: Node) -> Track:
-    addresses = [
+def _recordings(artifact: Node, call: Node) -> tuple[tuple[Track, ...], ...]:
+    """Return what Vapi gives, the best first: the stereo file, a file of each side, the mix."""
+    stereo = (
         artifact.text("recording", "stereoUrl"),
         artifact.text("stereoRecordingUrl"),
         call.text("stereoRecordingUrl"),
-        artifact.text("recording", "mono", "combinedUrl") if _is_object(artifact) else None,
+    )
+    mixed = (
+        _mono(artifact, "combinedUrl"),
         artifact.text("recordingUrl"),
         call.text("recordingUrl"),
-    ]
-    return Track(
-        names=tuple(address for address in addresses if address),
-        caller=0,
-        agent=1,
-        known_by="Vapi's stereo file has the customer first, as third parties say",
+    )
+    sides = (_mono(artifact, "customerUrl"), _mono(artifact, "assistantUrl"))
+    apart = tuple(
+        Track(names=_given(name), side=side, started_by=f"{_STARTED}, as the other side's file is")
+        for side, name in zip(_SIDES, sides, strict=True)
+    )
+    return (
+        (
+            Track(
+                names=_given(*stereo),
+                caller=0,
+                agent=1,
+                known_by="Vapi's stereo file has the customer first, as third parties say",
+                started_by=_STARTED,
+            ),
+        ),
+        *([apart] if all(sides) else []),
+        *([(Track(names=_given(*mixed), started_by=_STARTED),)] if any(mixed) else []),
     )
 
 
-def _is_object(artifact: Node) -> bool:
+def _mono(artifact: Node, name: str) -> str | None:
     mono = artifact.get("recording", "mono")
-    return mono is not None and isinstance(mono.value, dict)
+    return mono.text(name) if mono is not None and isinstance(mono.value, dict) else None
+
+
+def _given(*names: str | None) -> tuple[str, ...]:
+    return tuple(name for name in names if name)
 
 
 def _agent_name(call: Node, about: Node) -> str | None:
@@ -262,13 +287,7 @@ def _timing_reasons(reason: str | None, ends: Sequence[tuple[int, str]]) -> tupl
 
 
 def _inferred(reason: str | None, tools: Sequence[ToolCall] | None) -> tuple[Inferred, ...]:
-    found = [
-        Inferred(
-            field="/audio/0/start_ms",
-            value=0,
-            how="the recording is taken to begin at startedAt",
-        )
-    ]
+    found = []
     if reason in _ENDED_BY:
         how = f"endedReason is {reason}"
         found.append(Inferred(field="/ended/by", value=_ENDED_BY[reason], how=how))

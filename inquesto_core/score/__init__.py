@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inquesto_core import callable_room
 from inquesto_core.score.citation import JudgeUse, TranscriberUse
 from inquesto_core.score.decisions import decision_table
 from inquesto_core.score.record import AgentIdentity, build_record
@@ -17,3 +18,5 @@ __all__ = [
     "decision_table",
     "summarise",
 ]
+
+callable_room(__name__)

@@ -17,7 +17,13 @@ from inquesto_core.events.judged import (
     asked_where,
     judged_questions,
 )
-from inquesto_core.score.slots import call_slots, slots_taken_twice, with_cell, with_trial
+from inquesto_core.score.slots import (
+    call_slots,
+    is_in_scenario,
+    slots_taken_twice,
+    with_cell,
+    with_trial,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DUPLICATE_CALL_ID",
+    "EXCLUSION_UNKNOWN",
+    "NO_SCENARIO",
+    "UNKNOWN_SCENARIO",
     "UNREADABLE_BUNDLE",
     "agent_faults",
     "call_standing",
@@ -39,7 +48,11 @@ UNREADABLE_BUNDLE = "unreadable_bundle"
 DUPLICATE_CALL_ID = "duplicate_call_id"
 
 #: An exclusion was asked for with a reason that the protocol does not have.
-_EXCLUSION_UNKNOWN = "exclusion_unknown"
+EXCLUSION_UNKNOWN = "exclusion_unknown"
+
+#: Why a call has no goal and is scored for timing only: it names no scenario, or a strange one.
+NO_SCENARIO = "no_scenario"
+UNKNOWN_SCENARIO = "unknown_scenario"
 
 #: A timing reason that an agent without any sound has by itself.
 _CHANNEL_SILENT = "channel_silent"
@@ -84,32 +97,34 @@ def _is_granted(protocol: Protocol) -> pl.Expr:
 def _reasons_of_its_own(
     calls: pl.DataFrame, *, protocol: Protocol, population: Population
 ) -> pl.DataFrame:
-    """Return `calls` with ``own``, ``unproven_exclusion`` and ``in_order``."""
+    """Return `calls` with ``own``, ``unproven_exclusion``, ``timing_only`` and ``in_order``."""
     calls = with_trial(calls, population=population)
-    names = {
-        "scenario": [scenario.id for scenario in population.scenarios],
-        "condition": population.conditions,
-        "group": population.groups,
-    }
-    columns = {"scenario": "scenario_id", "condition": "condition", "group": "group"}
+    names = {"condition": population.conditions, "group": population.groups}
     known = {
-        what: pl.col(columns[what]).is_in(pl.Series(list(known), dtype=pl.String).implode())
+        what: pl.col(what).is_in(pl.Series(list(known), dtype=pl.String).implode())
         for what, known in names.items()
     }
+    has_goal = is_in_scenario(population=population)
     lost = pl.Series(list(protocol.accounting.lost_session_reasons), dtype=pl.String)
     granted = _is_granted(protocol)
     own = reason_list(
         pl.when(granted).then("exclusion_reason"),
         _when(pl.col("ended_reason").is_in(lost.implode()), "lost_session"),
         *(
-            _when(~is_known.fill_null(value=False), f"unknown_{what}")
+            _when(has_goal & ~is_known.fill_null(value=False), f"unknown_{what}")
             for what, is_known in known.items()
         ),
-        _when(pl.col("trial").is_null(), "unknown_trial"),
+        _when(has_goal & pl.col("trial").is_null(), "unknown_trial"),
     )
-    unproven = _when(~granted, _EXCLUSION_UNKNOWN)
-    return calls.with_columns(own=own, unproven_exclusion=unproven).with_columns(
-        in_order=(pl.col("own").list.len() == 0) & pl.col("unproven_exclusion").is_null()
+    unproven = _when(~granted, EXCLUSION_UNKNOWN)
+    named = pl.when(pl.col("scenario_id").is_null()).then(pl.lit(NO_SCENARIO))
+    timing_only = pl.when(~has_goal).then(named.otherwise(pl.lit(UNKNOWN_SCENARIO)))
+    return calls.with_columns(
+        own=own, unproven_exclusion=unproven, timing_only=timing_only
+    ).with_columns(
+        in_order=(pl.col("own").list.len() == 0)
+        & pl.col("unproven_exclusion").is_null()
+        & pl.col("timing_only").is_null()
     )
 
 
@@ -139,10 +154,13 @@ def exclusions(
     -------
     polars.DataFrame
         ``call_id``; ``exclusion``, a list, empty = it is in n: the bundle's own reason or why it
-        could not be read; ``lost_session``; ``unknown_scenario``, ``unknown_condition``,
-        ``unknown_group``, ``unknown_trial`` for what the population does not name;
-        ``duplicate_slot`` for every one of several calls of one agent that are otherwise in order
-        and fill the same slot. A call taken out with a reason may thus be recorded again.
+        could not be read; ``lost_session``; ``unknown_condition``, ``unknown_group``,
+        ``unknown_trial`` for what the population does not name of the place of a call in one of
+        its scenarios; ``duplicate_slot`` for every one of several calls of one agent that are
+        otherwise in order and fill the same slot. A call taken out with a reason may thus be
+        recorded again. ``timing_only``: ``no_scenario`` or ``unknown_scenario``: there is no goal
+        that it could reach or miss, so it is in no n and only its timing is told; null = it has
+        one.
         ``unproven_exclusion``: ``exclusion_unknown`` where the bundle's reason is not among the
         protocol's ``excluded_reasons``. Such a call is neither scored, for it may be a benchmark
         fault, nor taken out, for then any failed call could be: it stays open, and shows in the
@@ -164,6 +182,7 @@ def exclusions(
     return table.select(
         "call_id",
         "unproven_exclusion",
+        "timing_only",
         exclusion=pl.when(is_taken).then(duplicate).otherwise("own"),
     )
 
@@ -261,29 +280,42 @@ def call_standing(
     Returns
     -------
     polars.DataFrame
-        ``call_id, exclusion, fault``, and lists ``open_state`` (``exclusion_unknown``,
-        ``trace_missing``, ``predicate_undetermined:<kind>``) and ``open_judge``
+        ``call_id, exclusion, timing_only, fault, unproven_exclusion``, and lists ``open_state``
+        (``exclusion_unknown``, ``trace_missing``, ``predicate_undetermined:<kind>``) and
+        ``open_judge``
         (``verdict_missing:<question>``, ``verdict_undetermined:<question>``): asked quantities
         that could decide the goal or an event of severity ``fail_at`` and above.
     """
     table = facts
-    undetermined = predicates.filter(pl.col("value").is_null())
+    undetermined = predicates.filter(pl.col("value").is_null()).with_columns(
+        code=pl.format("predicate_undetermined:{}", "kind")
+    )
+    judged = pl.col("judged")
     unclear = undetermined.group_by("call_id").agg(
-        unclear=pl.format("predicate_undetermined:{}", "kind").unique().str.join(_BETWEEN)
+        unclear=_joined(pl.col("code").filter(~judged)),
+        unclear_judged=_joined(pl.col("code").filter(judged)),
     )
     for frame in (exclusion, fault, answers, unclear):
         table = table.join(frame, on="call_id", how="left", maintain_order="left")
     return table.select(
         "call_id",
         "exclusion",
+        "timing_only",
         "fault",
+        "unproven_exclusion",
         open_state=reason_list(
             pl.col("unproven_exclusion"),
             _when(~pl.col("has_trace"), "trace_missing"),
             pl.col("unclear"),
         ),
-        open_judge=reason_list(*_open_verdicts(protocol)),
+        open_judge=reason_list(*_open_verdicts(protocol), pl.col("unclear_judged")),
     )
+
+
+def _joined(codes: pl.Expr) -> pl.Expr:
+    """Return each code once, as text; null where there is none."""
+    text = codes.unique().sort().str.join(_BETWEEN)
+    return pl.when(text != "").then(text)
 
 
 def _open_verdicts(protocol: Protocol) -> Iterable[pl.Expr]:

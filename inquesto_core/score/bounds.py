@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 #: Every call is in exactly one.
-STATES = ("scored", "agent_fault", "excluded", "not_evaluated")
+STATES = ("scored", "agent_fault", "excluded", "not_evaluated", "timing_only")
 
 _FRAGILE = "fragile"
 

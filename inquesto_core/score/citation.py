@@ -25,6 +25,7 @@ __all__ = [
     "is_pinned",
     "is_pinned_transcriber",
     "plain_label",
+    "timing_only_line",
 ]
 
 _STRUCTURE = str.maketrans("[]=;|", "()-,-")
@@ -88,6 +89,9 @@ class Standing:
         Some call's timing was told by its runtime and not measured.
     is_partial : bool
         The archive lacks an expected call, or n holds a call twice or one not expected.
+    timing_only, timed : int
+        Calls without a scenario, which `total` does not count; those of them whose timing is
+        evaluated.
     """
 
     population: str | None
@@ -97,6 +101,8 @@ class Standing:
     bounds: tuple[float, float] | None
     timing_reported: bool
     is_partial: bool
+    timing_only: int = 0
+    timed: int = 0
 
 
 def is_pinned(judge: JudgeUse, protocol: Protocol) -> bool:
@@ -154,6 +160,40 @@ def citation_line(
     return f"{head} = {rate.published}% ({level}% CI {bounds}; n = {rate.n}); views {shown}"
 
 
+def timing_only_line(
+    latency_ms: Mapping[str, int | None], *, protocol: Protocol, standing: Standing
+) -> str:
+    """Return the line that cites the timing of calls none of which belongs to a scenario.
+
+    It holds no rate: without a goal no call passes or fails, and nothing about a judge.
+
+    Parameters
+    ----------
+    latency_ms : mapping
+        ``n, p50, p95`` of the replies of the calls whose timing is evaluated.
+    """
+    name = f"Inquesto timing-only {protocol.label}"
+    if standing.population is not None:
+        name += f"/{plain_label(standing.population)}"
+    marks = ["[draft]"] if protocol.status == "draft" else []
+    if standing.timing_reported:
+        marks.append("[timing reported]")
+    untimed, held = standing.timing_only - standing.timed, standing.total + standing.timing_only
+    if untimed:
+        marks.append(f"[timing not evaluated {untimed}/{held}]")
+    if standing.excluded:
+        marks.append(f"[excluded {standing.excluded}/{held}]")
+    head = " ".join([name, *marks])
+    if not latency_ms["n"]:
+        return f"{head}: no reply was timed ({_calls(standing.timed)})"
+    waits = f"p50 {latency_ms['p50']} ms, p95 {latency_ms['p95']} ms"
+    return f"{head}: reply latency {waits} (n = {latency_ms['n']} in {_calls(standing.timed)})"
+
+
+def _calls(n: int) -> str:
+    return f"{n} call" if n == 1 else f"{n} calls"
+
+
 def _whole(view: Mapping[str, Any]) -> str:
     return "–" if view["score"] is None else f"{view['score']:.0f}"
 
@@ -179,6 +219,8 @@ def _qualifiers(
         out.append(f"[incomplete {standing.in_n}/{standing.total}; {low}–{high} %]")
     if standing.excluded:
         out.append(f"[excluded {standing.excluded}/{standing.total}]")
+    if standing.timing_only:
+        out.append(f"[{standing.timing_only} more timing-only]")
     if standing.is_partial:
         out.append("[partial]")
     return out

@@ -82,8 +82,10 @@ def decide(
         where moves are given; sorted by ``call_id``. Every row is in exactly one state, in this
         order:
 
-        ``excluded`` (out of n), ``agent_fault`` (failed, whatever is undetermined),
-        ``not_evaluated`` (a quantity that could decide is undetermined), ``scored``.
+        ``excluded`` (out of n), ``timing_only`` (no scenario, hence no goal and no pass),
+        ``agent_fault`` (failed, whatever is undetermined), ``not_evaluated`` (a quantity that
+        could decide is undetermined), ``scored``. Of a call without a scenario only the audio
+        events are told.
     """
     names = tuple(event.name for event in protocol.events)
     table = with_trial(calls, population=population).select(
@@ -92,18 +94,28 @@ def decide(
     for frame in (facts, goals, standing, flags, timing_flags):
         table = table.join(frame, on="call_id", how="left", maintain_order="left")
     failing = [event for event in protocol.events if event.severity >= protocol.fail_at]
-    table = table.with_columns(
-        trace_half=is_impostor() & pl.col("change_performed"),
-        open_timing=_open_timing(failing),
-    ).with_columns(
-        open_judge_free=_open_reasons(
-            ("open_state", "open_timing"),
-            {"goal_judge_free": "goal_judge_free", **_without_judge(failing)},
-        ),
-        open_all=_open_reasons(
-            ("open_state", "open_timing", "open_judge"),
-            {"goal": "goal", **{event.name: EVENT_PREFIX + event.name for event in failing}},
-        ),
+    # Which tools look up, verify and change is the scenario's population's to say.
+    has_scenario = pl.col("timing_only").is_null()
+    table = (
+        table.with_columns(
+            pl.when(has_scenario).then(EVENT_PREFIX + event.name).alias(EVENT_PREFIX + event.name)
+            for event in protocol.events
+            if event.source != _AUDIO
+        )
+        .with_columns(
+            trace_half=is_impostor() & pl.col("change_performed"),
+            open_timing=_open_timing(failing),
+        )
+        .with_columns(
+            open_judge_free=_open_reasons(
+                ("open_state", "open_timing"),
+                {"goal_judge_free": "goal_judge_free", **_without_judge(failing)},
+            ),
+            open_all=_open_reasons(
+                ("open_state", "open_timing", "open_judge"),
+                {"goal": "goal", **{event.name: EVENT_PREFIX + event.name for event in failing}},
+            ),
+        )
     )
     table = _with_state(table, "open_judge_free" if judge_free else "open_all")
     table = _with_pass(table, failing, judge_free=judge_free)
@@ -176,11 +188,14 @@ def _open_reasons(lists: tuple[str, ...], decisive: dict[str, str]) -> pl.Expr:
 
 def _with_state(table: pl.DataFrame, open_reasons: str) -> pl.DataFrame:
     excluded = pl.col("exclusion").list.len() > 0
+    timing_only = pl.col("timing_only").is_not_null()
     fault = pl.col("fault").is_not_null()
     is_open = pl.col(open_reasons).list.len() > 0
     return table.with_columns(
         state=pl.when(excluded)
         .then(pl.lit("excluded"))
+        .when(timing_only)
+        .then(pl.lit("timing_only"))
         .when(fault)
         .then(pl.lit("agent_fault"))
         .when(is_open)
@@ -188,6 +203,12 @@ def _with_state(table: pl.DataFrame, open_reasons: str) -> pl.DataFrame:
         .otherwise(pl.lit("scored")),
         reasons=pl.when(excluded)
         .then("exclusion")
+        .when(timing_only)
+        .then(
+            pl.concat_list(
+                reason_list(pl.col("timing_only"), pl.col("unproven_exclusion")), "open_timing"
+            )
+        )
         .when(fault)
         .then(reason_list(pl.col("fault")))
         .otherwise(open_reasons)
@@ -220,15 +241,15 @@ def _pass(failing: list[EventType], *, judge_free: bool) -> pl.Expr:
 
 def _with_pass(table: pl.DataFrame, failing: list[EventType], *, judge_free: bool) -> pl.DataFrame:
     state = pl.col("state")
-    fault = state == "agent_fault"
+    fault, may_pass = state == "agent_fault", ~state.is_in(["excluded", "timing_only"])
     certain = (~pl.col("goal")).fill_null(value=False) | _fired(failing).fill_null(value=False)
     return table.with_columns(
         passed=_pass(failing, judge_free=judge_free),
         passed_judge_free=pl.when(fault)
         .then(statement=False)
-        .when(state != "excluded")
+        .when(may_pass)
         .then(_pass_without_judge(failing)),
-        known_fail=fault | ((state != "excluded") & certain),
+        known_fail=fault | (may_pass & certain),
     )
 
 

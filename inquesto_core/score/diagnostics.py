@@ -53,6 +53,8 @@ _SUMS = {
 _TALK = ("caller_voiced_ms", "agent_voiced_ms", "overlap_ms")
 _SIDES = ("caller", "agent")
 _OF_SOUND = ("replies", "talk_overs", "barge_ins", "silences", "tool_results")
+#: Waits that a runtime told, where there is no recording to measure.
+_REPORTED = "reported_latencies"
 
 
 def diagnostic_columns(protocol: Protocol) -> dict[str, pl.Expr]:
@@ -86,8 +88,9 @@ def heard_evidence(
     ours, calls = complete.select("call_id"), evidence["calls"]
     untimed = calls.filter(pl.col("timing_reasons").list.len() > 0).select("call_id")
     timed = ours.join(untimed, on="call_id", how="anti")
+    of_sound = [*_OF_SOUND, *([_REPORTED] if _REPORTED in evidence else [])]
     of_calls = [name for name in ("events", "word_errors") if name in evidence]
-    wanted = {**dict.fromkeys(_OF_SOUND, timed), **dict.fromkeys(of_calls, ours)}
+    wanted = {**dict.fromkeys(of_sound, timed), **dict.fromkeys(of_calls, ours)}
     return {"calls": calls} | {
         # Nearly always that is all of them.
         name: evidence[name]
@@ -108,8 +111,12 @@ def diagnostic_lengths(heard: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     tool = pl.col("tool_in_wait")
     quiet = _quiet(heard["silences"])
     short = heard["talk_overs"].filter("short", ~pl.col("simultaneous"))
+    told = pl.Series(dtype=pl.Int64)
+    if _REPORTED in heard:
+        told = heard[_REPORTED]["latency_ms"].cast(pl.Int64)
     found = {
-        "latency": replied["latency_ms"],
+        "latency": pl.concat([replied["latency_ms"].cast(pl.Int64), told]),
+        "latency/reported": told,
         "latency/with_tool": replied.filter(tool)["latency_ms"],
         "latency/without_tool": replied.filter(~tool)["latency_ms"],
         "first_sound": heard["tool_results"]["first_sound_ms"],
@@ -199,19 +206,23 @@ def timing_diagnostics(
     Returns
     -------
     dict
-        ``long_without_slow_turn`` counts calls in which a wait or a dead air inside an agent turn
+        ``latency_reported_n`` of the waits in ``latency_ms`` were told by a runtime and not
+        measured. ``long_without_slow_turn`` counts calls in which a wait or a dead air inside an
+        agent turn
         is longer than slow_turn's limit and no slow_turn stands; ``occurrences`` counts every
         event found, also those that the tallies do not count. ``transcripts`` is None where no
         call has both the platform's transcript and our own.
     """
+    reported_n = percentiles(lengths, "latency/reported")["n"] or 0
     return {
         "calls": int(cells["n"].sum()),
         **{name: int(cells[column].sum()) for name, column in _SUMS.items()},
         "latency_ms": percentiles(lengths, "latency"),
+        "latency_reported_n": reported_n,
         "latency_by_tool": {
             "with_tool": percentiles(lengths, "latency/with_tool"),
             "without_tool": percentiles(lengths, "latency/without_tool"),
-            "unknown_n": sum(counts_of(tallies, "latency/unknown").values()),
+            "unknown_n": sum(counts_of(tallies, "latency/unknown").values()) + reported_n,
         },
         "after_tool_result": _after_tool_result(tallies, lengths),
         "long_without_slow_turn": {

@@ -20,7 +20,13 @@ from inquesto_core.score.bounds import (
     score_bounds,
     timing_uncertainty,
 )
-from inquesto_core.score.citation import JudgeUse, Standing, TranscriberUse, citation_line
+from inquesto_core.score.citation import (
+    JudgeUse,
+    Standing,
+    TranscriberUse,
+    citation_line,
+    timing_only_line,
+)
 from inquesto_core.score.diagnostics import timing_diagnostics
 from inquesto_core.score.sensitivity import (
     aggregation_ablation,
@@ -31,11 +37,11 @@ from inquesto_core.score.sensitivity import (
 from inquesto_core.score.signature import format_signature, signature_parts
 from inquesto_core.score.slots import expected_count, is_whole_design
 from inquesto_core.score.tables import EVENT_PREFIX, SLOT
-from inquesto_core.score.tallies import counts_of
+from inquesto_core.score.tallies import counts_of, percentiles
 from inquesto_core.score.views import diagnostic_views, pass_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from inquesto_core.protocol.definition import Protocol
     from inquesto_core.protocol.population import Population
@@ -84,6 +90,11 @@ def build_record(
 ) -> dict[str, Any]:
     """Return the record of one agent's calls; the order of their rows never matters.
 
+    A record of which no call belongs to a scenario is *timing-only*: no score, and its
+    ``failures_by_severity``, ``failures_by_type`` and ``diagnostics`` are those of the calls whose
+    timing is evaluated. Where some calls do, all of these are the calls' in n, and the others
+    stand under ``timing_only`` alone.
+
     Parameters
     ----------
     summary : Summary
@@ -109,14 +120,21 @@ def build_record(
     interval = rate.published_interval(protocol.z)
     views = diagnostic_views(cells, protocol=protocol, population=population)
     bounds = score_bounds(cells)
+    without_goal = int(cells["timing_only"].sum())
+    measured = (cells, tallies, summary.lengths)
+    timing_only = _is_timing_only(summary, population)
+    if timing_only:
+        measured = (summary.timed_cells, summary.timed_tallies, summary.timed_lengths)
     standing = Standing(
         population=None if is_default else population.name,
-        total=int(cells["total"].sum()),
+        total=int(cells["total"].sum()) - without_goal,
         in_n=rate.n,
         excluded=int(cells["excluded"].sum()),
         bounds=None if bounds is None else (bounds["low"], bounds["high"]),
         timing_reported=timing_reported,
         is_partial=not is_whole_design(summary.slots, population=population),
+        timing_only=without_goal,
+        timed=int(summary.timed_cells["n"].sum()),
     )
     parts = signature_parts(
         protocol=protocol,
@@ -125,9 +143,13 @@ def build_record(
         transcriber=heard_by,
         engine_version=__version__,
     )
-    citation = citation_line(
-        rate, views, protocol=protocol, judge=judge, transcriber=heard_by, standing=standing
-    )
+    if timing_only:
+        waits = percentiles(summary.timed_lengths, "latency")
+        citation = timing_only_line(waits, protocol=protocol, standing=standing)
+    else:
+        citation = citation_line(
+            rate, views, protocol=protocol, judge=judge, transcriber=heard_by, standing=standing
+        )
     return {
         "protocol": protocol.name,
         "agent": agent.name,
@@ -137,11 +159,11 @@ def build_record(
         "n": rate.n,
         "passed": rate.k,
         "views": views,
-        **_failures(cells, protocol),
+        **_failures(measured[0], protocol),
         "audio_only": audio_only(cells),
         "aggregation_ablation": aggregation_ablation(views),
         "severity_sensitivity": severity_sensitivity(cells, protocol=protocol),
-        "design": _design(tallies),
+        "design": _design(tallies, population),
         "definition": _definition(protocol, population),
         "evaluated_at": evaluated_at,
         "runtime": agent.runtime,
@@ -155,10 +177,13 @@ def build_record(
         },
         "citation": citation,
         "judge_free": judge_free_variant(summary.judge_free, protocol=protocol),
-        "accounting": _accounting(summary, protocol, population, call_key),
+        "accounting": _accounting(
+            summary, protocol, call_key, expected=0 if timing_only else expected_count(population)
+        ),
+        "timing_only": _timing_only(summary, protocol) if timing_only or without_goal else None,
         "bounds": bounds,
         "timing_uncertainty": timing_uncertainty(cells, tallies, protocol=protocol),
-        "diagnostics": timing_diagnostics(cells, tallies, summary.lengths, protocol=protocol),
+        "diagnostics": timing_diagnostics(*measured, protocol=protocol),
         "provenance": dict(provenance),
         "signature": {"text": format_signature(parts)},
     }
@@ -177,15 +202,53 @@ def _failures(cells: pl.DataFrame, protocol: Protocol) -> dict[str, dict[str, in
     return {"failures_by_severity": severities, "failures_by_type": dict(found)}
 
 
-def _design(tallies: pl.DataFrame) -> dict[str, Any]:
-    """Return what the archive holds a call of, whatever became of it."""
+def _is_timing_only(summary: Summary, population: Population) -> bool:
+    """Return whether there are calls, and none of them belongs to a scenario of the population."""
+    total, aside = (
+        int(summary.cells.select(columns).sum().sum_horizontal().sum())
+        for columns in (["total"], ["timing_only", "excluded"])
+    )
+    held = counts_of(summary.tallies, "design/scenario_id")
+    placed = any(scenario.id in held for scenario in population.scenarios)
+    return 0 < total == aside and not placed
+
+
+def _timing_only(summary: Summary, protocol: Protocol) -> dict[str, Any]:
+    """Return what timing tells of the calls without a scenario.
+
+    Severities and types are those that sound alone can show.
+    """
+    audio = [event for event in protocol.events if event.source == "audio"]
+    found = _failures(summary.timed_cells, protocol)
+    shown = sorted({f"S{event.severity}" for event in audio})
+    return {
+        "calls": int(summary.cells["timing_only"].sum()),
+        "timed": int(summary.timed_cells["n"].sum()),
+        "events_by_severity": {name: found["failures_by_severity"][name] for name in shown},
+        "events_by_type": found["failures_by_type"],
+        "latency_ms": percentiles(summary.timed_lengths, "latency"),
+    }
+
+
+def _design(tallies: pl.DataFrame, population: Population) -> dict[str, Any]:
+    """Return what the archive holds a call of, whatever became of it.
+
+    A condition or group that the population does not have is counted, not named: it is a bundle's
+    own word, and may be anybody's.
+    """
     names = {key: sorted(counts_of(tallies, f"design/{key}")) for key in SLOT}
     return {
         "scenarios": len(names["scenario_id"]),
-        "conditions": names["condition"],
-        "groups": names["group"],
+        "conditions": _known(names["condition"], population.conditions),
+        "groups": _known(names["group"], population.groups),
         "seeds": len(names["trial"]),
     }
+
+
+def _known(names: Sequence[str], known: Sequence[str]) -> list[str]:
+    ours = [name for name in names if name in known]
+    others = len(names) - len(ours)
+    return [*ours, f"({others} not of the population)"] if others else ours
 
 
 def _definition(protocol: Protocol, population: Population) -> dict[str, Any]:
@@ -229,16 +292,16 @@ def _digest(value: Any) -> str:
 
 
 def _accounting(
-    summary: Summary, protocol: Protocol, population: Population, call_key: bytes
+    summary: Summary, protocol: Protocol, call_key: bytes, *, expected: int
 ) -> dict[str, Any]:
     cells = summary.cells
     counts = {state: int(cells[state].sum()) for state in STATES}
     reasons = {
         state: dict(sorted(counts_of(summary.tallies, f"reasons/{state}").items()))
-        for state in ("excluded", "not_evaluated")
+        for state in ("excluded", "not_evaluated", "timing_only")
     }
     return {
-        "expected": expected_count(population),
+        "expected": expected,
         "total": int(cells["total"].sum()),
         "in_n": counts["scored"] + counts["agent_fault"],
         "scored": counts["scored"],
@@ -247,17 +310,22 @@ def _accounting(
         "excluded": reasons["excluded"],
         "not_evaluated_n": counts["not_evaluated"],
         "not_evaluated": reasons["not_evaluated"],
+        "timing_only_n": counts["timing_only"],
+        "timing_only": reasons["timing_only"],
         "excluded_as_failures": excluded_as_failures(cells, protocol=protocol),
         "calls": _noted_calls(summary.noted, call_key),
     }
 
 
 def _noted_calls(noted: pl.DataFrame, call_key: bytes) -> list[dict[str, Any]]:
-    """Return the calls that are not plainly scored, sorted; one never recorded has its slot."""
+    """Return the calls that are not plainly scored, sorted; one never recorded has its slot.
+
+    Nor are those here that plainly have no scenario and are timed.
+    """
     out = []
     for call_id, state, reasons, *slot in noted.iter_rows():  # a hash is not a column
         row: dict[str, Any] = {
-            "call": None if call_id is None else _call_hash(call_id, call_key),
+            "call": None if call_id is None else call_hash(call_id, call_key),
             "state": state,
             "reasons": sorted(reasons or ()),
         }
@@ -265,5 +333,6 @@ def _noted_calls(noted: pl.DataFrame, call_key: bytes) -> list[dict[str, Any]]:
     return sorted(out, key=lambda row: (row["call"] or "", str(row.get("slot")), row["state"]))
 
 
-def _call_hash(call_id: str, call_key: bytes) -> str:
+def call_hash(call_id: str, call_key: bytes) -> str:
+    """Return what stands for a call id in a record: the same for the same inputs, and no id."""
     return hmac.new(call_key, call_id.encode(), "sha256").hexdigest()[:HASH_CHARACTERS]

@@ -202,7 +202,7 @@ def judge_free_decisions(
     )
     is_open = pl.col("passed_judge_free").is_null() | pl.col("call_id").is_null()
     state = (
-        pl.when(pl.col("state").is_in(["excluded", "agent_fault"]))
+        pl.when(pl.col("state").is_in(["excluded", "agent_fault", "timing_only"]))
         .then(pl.col("state"))
         .when(is_open)
         .then(pl.lit("not_evaluated"))
@@ -226,7 +226,8 @@ def judge_free_decisions(
         pl.when(state == "scored").then(passed)
         .when(state == "agent_fault").then(pl.lit(value=False))
         .otherwise(pl.lit(None, dtype=pl.Boolean)).alias("passed"),
-        ((state != "excluded") & (failing | ~goal.fill_null(value=True))).alias("known_fail"),
+        (~state.is_in(["excluded", "timing_only"]) & (failing | ~goal.fill_null(value=True)))
+        .alias("known_fail"),
     )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "SLOT_COLUMNS",
     "call_slots",
     "expected_count",
+    "is_in_scenario",
     "is_whole_design",
     "missing_slots",
     "slot_use",
@@ -38,6 +39,7 @@ CALL_SLOTS: dict[str, pl.DataType | type[pl.DataType]] = {
     "cell": pl.UInt32,  # null = a name that the population does not have
     "trial": pl.Int64,
     "names_agent": pl.Boolean,
+    "in_scenario": pl.Boolean,  # one of the population's; no other call is part of a design
 }
 
 #: What of the table ``calls`` decides which slot a call fills, and whether it is in order.
@@ -100,7 +102,15 @@ def call_slots(calls: pl.DataFrame, *, population: Population) -> pl.DataFrame:
     placed = with_cell(with_trial(calls, population=population), population=population)
     nothing_known = pl.all_horizontal(pl.col(name).is_null() for name in _CELL)
     nobody = pl.col("agent_fingerprint").is_null() & nothing_known
-    return placed.select(*_OF_AGENT, names_agent=~nobody)
+    return placed.select(
+        *_OF_AGENT, names_agent=~nobody, in_scenario=is_in_scenario(population=population)
+    )
+
+
+def is_in_scenario(*, population: Population) -> pl.Expr:
+    """Return whether a call names one of the population's scenarios."""
+    names = pl.Series([scenario.id for scenario in population.scenarios], dtype=pl.String)
+    return pl.col("scenario_id").is_in(names.implode()).fill_null(value=False)
 
 
 def slots_taken_twice(slots: pl.DataFrame) -> pl.DataFrame:
@@ -125,10 +135,13 @@ def missing_slots(slots: pl.DataFrame, *, population: Population) -> pl.DataFram
     Returns
     -------
     polars.DataFrame
-        `SLOT` and ``agent_fingerprint``: every agent that a call tells of is expected to fill every
-        slot. Where none does, there is one set of slots of an unknown agent.
+        `SLOT` and ``agent_fingerprint``: every agent with a call in a scenario is expected to fill
+        every slot. Where no call tells of an agent, there is one set of slots of an unknown one.
     """
-    agents = slots.filter("names_agent")["agent_fingerprint"].unique().sort().to_list() or [None]
+    told = slots.filter("names_agent")
+    agents = told.filter("in_scenario")["agent_fingerprint"].unique().sort().to_list()
+    if told.is_empty():
+        agents = [None]
     cells = _cells(population)
     expected = cells.filter("is_expected")
     trials = pl.int_range(population.design.trials, dtype=pl.Int64, eager=True).alias("trial")

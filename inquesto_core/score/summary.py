@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from inquesto_core.score.accounting import EXCLUSION_UNKNOWN, NO_SCENARIO, UNKNOWN_SCENARIO
 from inquesto_core.score.bounds import bound_columns, fragile_limits
 from inquesto_core.score.diagnostics import (
     diagnostic_columns,
@@ -43,6 +44,9 @@ _KEYS = {
     "tallies": ("what", "name"),
     "lengths": ("what", "value_ms"),
     "slots": ("cell", "trial"),
+    "timed_cells": CELL,
+    "timed_tallies": ("what", "name"),
+    "timed_lengths": ("what", "value_ms"),
 }
 
 
@@ -64,6 +68,9 @@ class Summary:
         ``call_id, state, reasons`` and slot of the calls that are not plainly scored.
     slots : polars.DataFrame
         As `slot_use` gives it.
+    timed_cells, timed_tallies, timed_lengths : polars.DataFrame
+        Cells, tallies and lengths of what timing tells of the calls without a scenario: there
+        ``n`` counts those whose timing is evaluated, and every sum is over these.
     """
 
     cells: pl.DataFrame
@@ -72,6 +79,9 @@ class Summary:
     lengths: pl.DataFrame
     noted: pl.DataFrame
     slots: pl.DataFrame
+    timed_cells: pl.DataFrame
+    timed_tallies: pl.DataFrame
+    timed_lengths: pl.DataFrame
 
 
 def summarise(
@@ -89,7 +99,8 @@ def summarise(
     decisions : decision table of one agent
     evidence : mapping of str to polars.DataFrame
         The calls' evidence tables calls, replies, talk_overs, barge_ins, silences,
-        tool_results, events, and word_errors where calls were heard.
+        tool_results, events, word_errors where calls were heard, and reported_latencies where a
+        runtime told them.
     judge_free : bool
         There is no judge: every field is that of the judge-free variant.
     """
@@ -103,8 +114,13 @@ def summarise(
         **diagnostic_columns(protocol),
     }
     plain = (pl.col("state") == "scored") & (pl.col("reasons").list.len() == 0)
+    # An archive of real calls may be millions of these, and a count says all of them.
+    plain |= (pl.col("state") == "timing_only") & (pl.col("reasons") == [NO_SCENARIO])
     complete = table.filter(is_complete())
     heard = heard_evidence(complete, evidence)
+    # Their sums are those of calls in n.
+    timed = table.filter(is_timed()).with_columns(state=pl.lit("scored"))
+    timed_heard = heard_evidence(timed, evidence)
     return Summary(
         cells=_sums(table.with_columns(identity), columns),
         judge_free=_sums(without.with_columns(identity), judge_free_columns()),
@@ -121,7 +137,20 @@ def summarise(
             pl.col("call_id").cast(pl.String), "state", "reasons", *SLOT
         ),
         slots=slot_use(table, population=population),
+        timed_cells=_sums(
+            timed.with_columns(identity), {**view_columns(protocol), **diagnostic_columns(protocol)}
+        ),
+        timed_tallies=pl.concat(diagnostic_tallies(timed_heard)),
+        timed_lengths=diagnostic_lengths(timed_heard),
     )
+
+
+def is_timed() -> pl.Expr:
+    """Return whether a call is scored for timing only and its timing is evaluated."""
+    untold = pl.col("reasons").list.set_difference(
+        [NO_SCENARIO, UNKNOWN_SCENARIO, EXCLUSION_UNKNOWN]
+    )
+    return (pl.col("state") == "timing_only") & (untold.list.len() == 0)
 
 
 def add_summaries(summaries: Iterable[Summary]) -> Summary:
@@ -148,7 +177,7 @@ def _states(table: pl.DataFrame) -> list[pl.DataFrame]:
             f"reasons/{state}",
             table.filter(pl.col("state") == state)["reasons"].explode(empty_as_null=False),
         )
-        for state in ("excluded", "not_evaluated")
+        for state in ("excluded", "not_evaluated", "timing_only")
     ]
 
 

@@ -24,7 +24,7 @@ DECISIONS: dict[str, pl.DataType | type[pl.DataType]] = {
     "trial": pl.Int64,
     "agent_fingerprint": pl.String,
     "identity": pl.String,  # null | legit | impostor, from the scenario
-    "state": pl.String,  # scored | agent_fault | excluded | not_evaluated
+    "state": pl.String,  # scored | agent_fault | excluded | not_evaluated | timing_only
     "reasons": pl.List(pl.String),  # why it is not plainly scored; sorted
     "goal": pl.Boolean,  # null = undetermined
     "goal_judge_free": pl.Boolean,

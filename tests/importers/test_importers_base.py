@@ -75,6 +75,67 @@ def test_vapi_says_the_customer_is_first_and_counts_from_the_start(tmp_path):
     assert "third parties" in inferred(bundle)["/audio/0/channels/caller"][1]
 
 
+def vapi_with_both_sides(call_id="v-1"):
+    call = vapi_call(call_id)
+    call["artifact"]["recording"]["mono"] |= {
+        "customerUrl": f"https://storage.invalid/{call_id}-customer.wav",
+        "assistantUrl": f"https://storage.invalid/{call_id}-assistant.wav",
+    }
+    return call
+
+
+def each_side(folder, names, *, mono=True):
+    """Write each side's own file, and the mix of both."""
+    sound = base_sound()
+    for channel, name in enumerate(names):
+        write_sound(folder / name, sound[:, channel : channel + 1], codec="PCM_16")
+    if mono:
+        base_audio(folder / "v-1-mono.wav", mono=True)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("v-1-customer.wav", "v-1-assistant.wav"),
+        ("v-1-caller.wav", "v-1-agent.wav"),
+    ],
+    ids=["as the export names them", "named like the call"],
+)
+def test_vapi_without_the_stereo_file_is_scored_from_each_sides_own(tmp_path, names):
+    source = write_json(tmp_path / "in" / "v.json", vapi_with_both_sides())
+    each_side(tmp_path / "in", names, mono=names[0] == "v-1-customer.wav")
+    bundle = imported("vapi", source, tmp_path / "out")
+    assert_is_base(bundle)
+    assert bundle.call.exclusion is None
+    assert [(each.caller, each.agent) for each in bundle.call.audio] == [(0, None), (None, 0)]
+    assert inferred(bundle)["/audio/0/channels/caller"] == (0, "the caller's own file")
+    for at in (0, 1):
+        value, how = inferred(bundle)[f"/audio/{at}/start_ms"]
+        assert (value, "as the other side's file is" in how) == (0, True)
+
+
+def test_vapi_takes_the_stereo_file_before_each_sides_own(tmp_path):
+    source = write_json(tmp_path / "in" / "v.json", vapi_with_both_sides())
+    each_side(tmp_path / "in", ("v-1-customer.wav", "v-1-assistant.wav"))
+    base_audio(tmp_path / "in" / "v-1-stereo.wav")
+    bundle = imported("vapi", source, tmp_path / "out")
+    assert len(bundle.call.audio) == 1
+    assert_is_base(bundle)
+
+
+def test_vapi_with_one_sides_file_alone_has_only_the_mix(tmp_path):
+    source = write_json(tmp_path / "in" / "v.json", vapi_with_both_sides())
+    each_side(tmp_path / "in", ("v-1-customer.wav",))
+    bundle = imported("vapi", source, tmp_path / "out")
+    assert bundle.call.exclusion.reason == "mono_recording"
+
+
+def test_vapi_names_the_stereo_file_that_it_lacks(tmp_path):
+    source = write_json(tmp_path / "in" / "v.json", vapi_with_both_sides())
+    problem = refusal("vapi", source, tmp_path / "out")
+    assert (problem.code, "v-1-stereo.wav" in problem.found) == ("recording_missing", True)
+
+
 def test_retell_scores_once_the_callers_channel_is_said(tmp_path):
     source = write_json(tmp_path / "in" / "r.json", retell_call())
     base_audio(tmp_path / "in" / "multi.wav", agent_left=True)

@@ -16,7 +16,7 @@ from reference_calls import (
 )
 
 from inquesto_core.bundle import BundleRef, read_bundle
-from inquesto_core.engine import score
+from inquesto_core.engine import rescore, score
 from inquesto_core.errors import BundleError
 from inquesto_core.importers import import_exports, import_options
 
@@ -217,7 +217,7 @@ PASSED = (True, True, set())
         pytest.param(
             call_file("iep-999", stored={"goal_achieved": True}),
             PASSED,
-            ("excluded", "unknown_scenario"),
+            ("timing_only", "unknown_scenario"),
             id="row 22: an unknown scenario",
         ),
         pytest.param(
@@ -297,6 +297,24 @@ def test_a_slow_reply_is_placed_only_where_each_agent_turn_has_a_latency(tmp_pat
     slow = events.filter(events["type"] == "slow_turn").sort("call_id")
     assert slow["at_ms"].to_list() == [2500, None]
     assert slow["margin_ms"].to_list() == [1, 1]
+
+
+def test_reported_latencies_are_in_the_diagnostics_and_counted_as_told(tmp_path):
+    _, out = imported(
+        tmp_path,
+        call_file(response_latencies_ms=[700, 3001]),
+        call_file(response_latencies_ms=[900], group="uk_male"),
+        call_file("iep-999", response_latencies_ms=[5000], group="us_male"),
+    )
+    (record,) = score([out], out=tmp_path / "scored", judge="recorded").records.values()
+    told = record["diagnostics"]
+    assert told["latency_ms"] == {"n": 3, "p50": 900, "p90": 3001, "p95": 3001, "p99": 3001}
+    assert told["latency_reported_n"] == 3
+    assert told["latency_by_tool"]["unknown_n"] == 3
+    assert "[timing reported]" in record["citation"]
+    assert record["timing_only"]["latency_ms"]["p50"] == 5000
+    again = rescore(tmp_path / "scored", protocol="inquesto-0.1", out=tmp_path / "again")
+    assert again.result.records == {record["agent_fingerprint"]: record}
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,6 @@ SCORED = ("scored", [])
         ({"exclusion_reason": "caller_deviation"}, ["caller_deviation"]),
         ({"ended_reason": "network"}, ["lost_session"]),
         ({"ended_reason": "recorder_fault", "ended_by": "system"}, ["lost_session"]),
-        ({"scenario_id": "strange"}, ["unknown_scenario"]),
-        ({"scenario_id": None}, ["unknown_scenario"]),
         ({"condition": "moon"}, ["unknown_condition"]),
         ({"condition": None}, ["unknown_condition"]),
         ({"group": "nobody"}, ["unknown_group"]),
@@ -82,6 +80,72 @@ def test_a_call_with_a_reason_of_its_own_may_be_recorded_again():
     found = decided(replace(PLAIN, exclusion_reason="bad day"), replace(PLAIN, call_id="c2"))
     assert found.call("c1")["reasons"] == ["exclusion_unknown"]
     assert found.call("c2")["state"] == "scored"
+
+
+# Timing only
+
+
+ONLY_AUDIO = {**NO_TIMING_EVENTS, "slow_turn": True, "slow_median": True}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "reason"),
+    [(None, "no_scenario"), ("strange", "unknown_scenario")],
+    ids=["none named", "not the population's"],
+)
+@pytest.mark.parametrize("judge_free", [False, True], ids=["judged", "judge-free"])
+def test_a_call_without_a_scenario_is_scored_for_timing_only(scenario, reason, judge_free):
+    case = replace(
+        PLAIN, scenario_id=scenario, condition=None, group=None, tools=good("refund"),
+        timing=ONLY_AUDIO,
+    )  # fmt: skip
+    row = decided(case, judge_free=judge_free).call()
+    assert (row["state"], row["reasons"]) == ("timing_only", [reason])
+    assert (row["goal"], row["passed"], row["passed_judge_free"]) == (None, None, None)
+    assert row["known_fail"] is False
+    found = {key.removeprefix("event_"): row[key] for key in row if key.startswith("event_")}
+    assert {name for name, value in found.items() if value is not None} == set(NO_TIMING_EVENTS)
+    assert {name for name, value in found.items() if value} == {"slow_turn", "slow_median"}
+    assert row["worst_severity"] == 3, "an unverified change is not one of them"
+
+
+@pytest.mark.parametrize(
+    ("fields", "reasons"),
+    [
+        ({"timing_reasons": ("channels_identical",)}, ["channels_identical", "no_scenario"]),
+        ({"timing": UNKNOWN, "timing_source": None}, ["no_scenario", "timing_missing"]),
+        ({"exclusion_reason": "bad day"}, ["exclusion_unknown", "no_scenario"]),
+        ({"ended_by": "agent", "ended_reason": "crash"}, ["no_scenario"]),
+        ({"trial": None, "condition": "moon", "group": None}, ["no_scenario"]),
+        ({"tools": None, "verdicts": None}, ["no_scenario"]),
+    ],
+    ids=str,
+)
+def test_why_its_timing_is_not_evaluated_stands_beside(fields, reasons):
+    assert standing(scenario_id=None, **fields) == ("timing_only", reasons)
+
+
+@pytest.mark.parametrize("reason", ["mono_recording", "lost_session"])
+def test_a_call_without_a_scenario_that_is_taken_out_has_that_reason_alone(reason):
+    assert standing(scenario_id=None, exclusion_reason=reason) == ("excluded", [reason])
+
+
+def test_calls_without_a_scenario_share_no_slot_and_fill_none():
+    bare = replace(PLAIN, scenario_id=None, call_id="b1")
+    found = decided(PLAIN, bare, replace(bare, call_id="b2"))
+    assert [found.call(name)["state"] for name in ("b1", "b2", "c1")] == [
+        "timing_only",
+        "timing_only",
+        "scored",
+    ]
+    assert found.decisions["call_id"].null_count() == len(POPULATION.expected_slots()) - 1
+
+
+def test_an_agent_without_a_call_in_a_scenario_is_expected_to_fill_no_slot():
+    bare = replace(PLAIN, scenario_id=None, fingerprint="g", call_id="b1")
+    missing = decided(PLAIN, bare).decisions.filter(pl.col("call_id").is_null())
+    assert missing["agent_fingerprint"].unique().to_list() == ["f"]
+    assert decided(bare).decisions["call_id"].null_count() == 0
 
 
 NAME_ONLY = {"scenario_id": None, "condition": None, "group": None, "trial": None, "tools": None}

@@ -22,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inquesto_core.protocol import load_population, load_protocol
+from inquesto_core.score.bounds import STATES
 from inquesto_core.score.tables import DECISIONS
 
 PROTOCOL = load_protocol("inquesto-0.1")
@@ -116,7 +117,7 @@ def test_every_call_and_every_expected_slot_ends_in_exactly_one_state(found):
     table = decided(*found).decisions
     held = table.filter(pl.col("call_id").is_not_null())
     assert held["call_id"].to_list() == [case.call_id for case in found]
-    assert set(table["state"]) <= {"scored", "agent_fault", "excluded", "not_evaluated"}
+    assert set(table["state"]) <= {*STATES}
     in_n = pl.col("state").is_in(["scored", "agent_fault"])
     assert table.select((in_n == pl.col("passed").is_not_null()).all()).item()
     assert table.select((~(pl.col("passed") & pl.col("known_fail"))).fill_null(True).all()).item()

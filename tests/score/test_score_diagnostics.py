@@ -48,6 +48,30 @@ def test_only_replies_of_complete_calls_have_a_latency():
     assert mine["latency_ms"] == {"n": 2, "p50": 0, "p90": 700, "p95": 700, "p99": 700}
 
 
+def test_waits_that_a_runtime_told_stand_beside_measured_ones_and_are_counted():
+    rows = [decision(PROTOCOL), decision(PROTOCOL, call_id="told")]
+    mine = diagnostics(
+        rows,
+        replies=[
+            {
+                "call_id": "0001",
+                "utterance": 0,
+                "status": "replied",
+                "latency_ms": 700,
+                "tool_in_wait": True,
+            }
+        ],
+        reported_latencies=[
+            {"call_id": "told", "position": 0, "latency_ms": 400},
+            {"call_id": "out", "position": 0, "latency_ms": 9000},
+        ],
+    )
+    assert mine["latency_ms"] == {"n": 2, "p50": 400, "p90": 700, "p95": 700, "p99": 700}
+    assert mine["latency_reported_n"] == 1
+    by_tool = mine["latency_by_tool"]
+    assert (by_tool["with_tool"]["n"], by_tool["unknown_n"]) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("longest_ms", "events", "counted"),
     [(3000, (), 0), (3001, (), 1), (3001, ("slow_turn",), 0), (None, (), 0)],

@@ -25,6 +25,7 @@ FROM_THE_RUN = {"evaluated_at", "population", "definition", "runtime", "config"}
 OURS = [
     "judge_free",
     "accounting",
+    "timing_only",
     "bounds",
     "timing_uncertainty",
     "diagnostics",
@@ -206,6 +207,8 @@ def test_every_call_is_accounted_for_once():
         "excluded": {"mono_recording": 1},
         "not_evaluated_n": 2,
         "not_evaluated": {"x": 2, "y": 1},
+        "timing_only_n": 0,
+        "timing_only": {},
         "excluded_as_failures": {"score": 33.3, "lo": 6.1, "hi": 79.2, "n": 3, "passed": 1},
     }
     assert sorted(call["state"] for call in calls) == [
