@@ -1,62 +1,98 @@
-"""Check that the pages are whole: links resolve, commands and problem codes are described."""
+"""Check that the pages are whole: links resolve, samples are right, nothing is left out.
+
+Every command and problem code is described, docs/commands.md is what the commands say, the index
+lists every page.
+"""
 
 from __future__ import annotations
 
 import ast
-import os
 import re
-import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parent)]
+
+import commands as command_page  # noqa: E402 - docs/commands.py, wherever this is started
+from check_samples import wrong_samples  # noqa: E402
+
+from inquesto_core.cli import cli  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PROJECT = Path(__file__).resolve().parents[1]
-PAGES = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md")])
+PAGES = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md")])
 #: Where a command may be described.
-COMMAND_PAGES = [page for page in PAGES if page.name == "README.md" or page.parent.name == "docs"]
+COMMAND_PAGES = [
+    page
+    for page in PAGES
+    if page.name == "README.md" or (page.parent.name == "docs" and page != command_page.PAGE)
+]
 #: Where a problem code may be described.
 PROBLEM_PAGES = ("docs/problems.md", "docs/audio.md")
 MODULES = "inquesto_core/**/*.py"
 
 LINK = re.compile(r"\[[^\]]*\]\(<?([^)\s>]+)>?[^)]*\)")
-CODE_BLOCK = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
-COMMANDS = re.compile(r"^Commands:\n((?:^(?: .*)?\n)*)", re.MULTILINE)
+CODE_BLOCK = re.compile(r"^ *(```|~~~).*?^ *\1", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#{1,6} (.+?)(?: #*)?$", re.MULTILINE)
 
 
 def broken_links() -> Iterator[str]:
-    """Yield one line a relative link that leads to no file of the project."""
+    """Yield one line a relative link that leads to no file of the project, or no heading of it."""
     for page in PAGES:
         text = CODE_BLOCK.sub("", page.read_text(encoding="utf-8"))
         for target in LINK.findall(text):
-            if re.match(r"[a-z][a-z0-9+.-]*:|#", target):
+            if re.match(r"[a-z][a-z0-9+.-]*:", target):
                 continue
-            file = page.parent / target.partition("#")[0]
+            name, _, anchor = target.partition("#")
+            file = page.parent / name if name else page
+            where = f"{page.relative_to(PROJECT)}: the link to {target}"
             if not file.resolve().is_relative_to(PROJECT) or not file.exists():
-                yield f"{page.relative_to(PROJECT)}: the link to {target} leads nowhere"
+                yield f"{where} leads nowhere"
+            elif anchor and file.suffix == ".md" and anchor not in anchors(file):
+                yield f"{where} names no heading of {file.name}"
 
 
-def commands(*above: str) -> Iterator[str]:
-    """Yield every command below `above`, as a user types it, from the help texts."""
-    run = subprocess.run(
-        [sys.executable, "-P", "-m", "inquesto_core", *above, "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(PROJECT), "COLUMNS": "100", "NO_COLOR": "1"},
-    )
-    listed = COMMANDS.search(run.stdout)
-    for name in re.findall(r"^  ([a-z][\w-]*)", listed[1], re.MULTILINE) if listed else []:
-        yield " ".join([*above, name])
-        yield from commands(*above, name)
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    """Return the anchors of a page's headings, as Git hosts and MyST make them."""
+    found: dict[str, int] = {}
+    for heading in HEADING.findall(CODE_BLOCK.sub("", page.read_text(encoding="utf-8"))):
+        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
+        slug = re.sub(r"[^\w\- ]", "", shown.lower()).replace(" ", "-")
+        found[slug] = found.get(slug, -1) + 1
+    again = {f"{slug}-{n}" for slug, most in found.items() for n in range(1, most + 1)}
+    return frozenset(found.keys() | again)
+
+
+def unlisted_pages() -> Iterator[str]:
+    """Yield one line a page of docs/ that the index does not list."""
+    index = (PROJECT / "docs" / "README.md").read_text(encoding="utf-8")
+    for page in sorted(PROJECT.glob("docs/*.md")):
+        if page.name != "README.md" and f"\n| [{page.name}]({page.name}) |" not in index:
+            yield f"docs/README.md does not list {page.name} in a table"
+
+
+def faulty_samples() -> Iterator[str]:
+    """Yield one line a code block that cannot be right."""
+    for page in PAGES:
+        for line, fault in wrong_samples(page.read_text(encoding="utf-8")):
+            yield f"{page.relative_to(PROJECT)}:{line}: {fault}"
+
+
+def stale_command_page() -> Iterator[str]:
+    """Yield a line if docs/commands.md is not what the commands say."""
+    if command_page.PAGE.read_text(encoding="utf-8") != command_page.page():
+        yield "docs/commands.md is stale: `python docs/commands.py` writes it"
 
 
 def undescribed_commands() -> Iterator[str]:
     """Yield one line a command that no page names; none at all is wrong too."""
     text = "\n".join(page.read_text(encoding="utf-8") for page in COMMAND_PAGES)
-    named = list(commands())
+    named = [name for name, _ in command_page.commands(cli)]
     if not named:
         yield "inquesto-core --help lists no command"
     for command in named:
@@ -132,7 +168,14 @@ def undescribed_problems() -> Iterator[str]:
 
 def main() -> int:
     """Print what is wrong, one line each; 1 if anything is."""
-    wrong = [*broken_links(), *undescribed_commands(), *undescribed_problems()]
+    wrong = [
+        *broken_links(),
+        *unlisted_pages(),
+        *faulty_samples(),
+        *stale_command_page(),
+        *undescribed_commands(),
+        *undescribed_problems(),
+    ]
     for line in wrong:
         print(line)
     return bool(wrong)

@@ -65,7 +65,7 @@ class Checkout:
         for name in ("inquesto-core", "environment.sh", "extras.sh", "setup"):
             shutil.copy(project / "bin" / name, self.top / "bin" / name)
         (self.top / "lock").mkdir()
-        for name in ("base", "asr", "ray", "judge-build"):
+        for name in ("base", "asr", "ray", "sign", "judge-build"):
             self.lock(name, "# nothing\n")
         self.lock("judge", source_archive(top))
         package = self.top / "inquesto_core"
@@ -186,7 +186,7 @@ def test_a_missing_compiler_is_one_clear_line(checkout):
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
-    [((), "wants the name of an extra"), (("sign",), "knows judge, asr and ray, not sign")],
+    [((), "wants the name of an extra"), (("odd",), "knows judge, asr, ray and sign, not odd")],
 )
 def test_setup_knows_its_extras(checkout, arguments, told):
     code, _, said = checkout.run("setup", *arguments)

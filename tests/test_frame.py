@@ -20,7 +20,7 @@ from inquesto_core.protocol import load_protocol
 ENVIRONMENTS = ["lock/base.txt", "lock/dev.txt"]
 #: What an extra adds, beside what the environment has.
 EXTRAS = ["lock/judge.txt", "lock/asr.txt", "lock/ray.txt"]
-LOCKS = [*ENVIRONMENTS, *EXTRAS, "lock/judge-build.txt"]
+LOCKS = [*ENVIRONMENTS, *EXTRAS, "lock/judge-build.txt", "lock/docs.txt"]
 ROOMS = {
     "cli",
     "engine",
@@ -125,6 +125,7 @@ def test_every_room_has_its_floor(settings):
         "floors",
         "pure-scoring",
         "click-in-cli",
+        "keys-in-one-module",
         "offline",
         "places-alone-opens-filesystems",
         "pull-alone-connects",

@@ -86,3 +86,20 @@ def test_every_name_at_the_front_door_exists(room):
     assert len(set(names)) == len(names)
     assert [name for name in names if not hasattr(door, name)] == []
     assert [name for name in names if name.startswith("_") and name != "__version__"] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["compare", "import_exports", "redact", "report", "rescore", "score", "seal", "validate"],
+)
+def test_each_command_is_a_function_of_the_package(name):
+    assert callable(getattr(inquesto_core, name))
+    assert name in dir(inquesto_core)
+
+
+def test_a_room_that_shares_its_name_with_a_command_is_that_command_too(project, tmp_path):
+    with pytest.raises(Exception, match=r"no_such"):
+        inquesto_core.score([project / "no_such"], out=tmp_path / "RUN")
+    assert importlib.import_module("inquesto_core.score").build_record
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing'"):
+        _ = inquesto_core.nothing

@@ -36,15 +36,21 @@ _USAGE = frozenset(
         "not_a_store",
         "call_unknown",
         "out_is_the_run",
+        "out_exists",
         "out_not_empty",
         "judge_unknown",
+        "key_exists",
+        "key_open",
+        "key_unreadable",
         "option_unused",
         "platform_unknown",
         "remote_credentials",
         "remote_name",
         "remote_not_allowed",
         "remote_settings",
+        "run_method",
         "scheme_unknown",
+        "threshold_unreachable",
     }
 )
 

@@ -88,16 +88,14 @@ def command(
             "written": done.n_written,
             "there": done.n_there,
             "refused": done.n_refused,
-            "inferred": [
-                {"field": field, "how": how, "calls": count} for field, how, count in done.inferred
-            ],
+            "inferred": [asdict(kind) for kind in done.inferred],
             "problems": [asdict(problem) for problem in done.problems],
         }
         say(pretty_bytes(document).decode(), newline=False)
     for problem in done.problems:
         say(escape_terminal(f"{problem.level}: {problem}"), err=True)
-    for field, how, count in done.inferred:
-        say(escape_terminal(f"inferred in {count} calls: {field}: {how}"), err=True)
+    for kind in done.inferred:
+        say(escape_terminal(kind.line()), err=True)
     there = f", {done.n_there} there already" if done.n_there else ""
     say(
         escape_terminal(

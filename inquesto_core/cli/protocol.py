@@ -17,10 +17,10 @@ def command() -> None:
 @command.command("list")
 def list_() -> None:
     """Name the protocols that this version knows."""
-    from inquesto_core.protocol import load_protocol, protocol_names
+    from inquesto_core.protocol import load_any_protocol, protocol_names
 
     for name in protocol_names():
-        law = load_protocol(name)
+        law = load_any_protocol(name)
         say(f"{law.name}  {law.status}  sha256:{law.digest}")
 
 
@@ -29,9 +29,9 @@ def list_() -> None:
 def show(name: str) -> None:
     """Print a protocol as JSON."""
     from inquesto_core.canonical import pretty_bytes
-    from inquesto_core.protocol import load_protocol
+    from inquesto_core.protocol import load_any_protocol
 
-    say(pretty_bytes(load_protocol(name).raw).decode(), newline=False)
+    say(pretty_bytes(load_any_protocol(name).raw).decode(), newline=False)
 
 
 @command.command("diff")
@@ -39,9 +39,9 @@ def show(name: str) -> None:
 @click.argument("second")
 def diff(first: str, second: str) -> None:
     """Print what changes from one protocol to another."""
-    from inquesto_core.protocol import diff_protocols, load_protocol
+    from inquesto_core.protocol import diff_protocols, load_any_protocol
 
-    changes = diff_protocols(load_protocol(first), load_protocol(second))
+    changes = diff_protocols(load_any_protocol(first), load_any_protocol(second))
     for change in changes:
         say(f"{change.pointer}: {change.before} -> {change.after}")
     say(f"{len(changes)} changes")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from inquesto_core.cli.output import say
 from inquesto_core.cli.remote_option import ALLOW_REMOTE
 from inquesto_core.cli.workers import executor_options, workers_of
+
+if TYPE_CHECKING:
+    from inquesto_core.protocol import OutcomeProtocol
 
 __all__ = ["command"]
 
@@ -83,6 +88,7 @@ def command(
     from inquesto_core.cli.progress import Progress
     from inquesto_core.engine.judging import needs_model
     from inquesto_core.places import allowed_schemes
+    from inquesto_core.protocol import OutcomeProtocol, load_any_protocol
     from inquesto_core.report.escape import escape_terminal
     from inquesto_core.report.terminal import score_lines
 
@@ -97,6 +103,26 @@ def command(
             population=population,
             evaluated_at=on,
             allow_remote=allow_remote,
+            as_json=as_json,
+        )
+    law = load_any_protocol(protocol)
+    if isinstance(law, OutcomeProtocol):
+        unused = {
+            "--store": store,
+            "--gpu-layers": gpu_layers,
+            "--transcriber": None if transcriber in {"auto", "none"} else transcriber,
+            "--executor": None if executor == "local" else executor,
+        }
+        for option in (name for name, value in unused.items() if value is not None):
+            raise click.UsageError(f"{option}: under {law.name} nothing is listened to or asked")
+        return _score_outcomes(
+            sources,
+            out,
+            protocol=law,
+            population=population,
+            judge=judge,
+            allow_remote=allow_remote,
+            evaluated_at=on,
             as_json=as_json,
         )
     if gpu_layers is not None and not needs_model(judge):
@@ -154,6 +180,59 @@ def command(
         say(pretty_bytes(document).decode(), newline=False)
     for at, record in enumerate(records):
         for line in ([""] if at else []) + score_lines(record, decisions):
+            say(line, err=as_json)
+    if result.has_bad_input:
+        return BAD_INPUT
+    return 0 if result.is_complete else NOT_EVALUATED
+
+
+def _score_outcomes(
+    sources: tuple[str, ...],
+    out: str,
+    *,
+    protocol: OutcomeProtocol,
+    population: str | None,
+    judge: str,
+    allow_remote: tuple[str, ...],
+    evaluated_at: str | None,
+    as_json: bool,
+) -> int:
+    from inquesto_core import engine
+    from inquesto_core.canonical import pretty_bytes
+    from inquesto_core.cli.exit_codes import BAD_INPUT, NOT_EVALUATED
+    from inquesto_core.cli.progress import Progress
+    from inquesto_core.places import allowed_schemes
+    from inquesto_core.report.escape import escape_terminal
+    from inquesto_core.report.outcome_text import outcome_lines
+
+    def told(problem: object) -> None:
+        say(escape_terminal(str(problem)), err=True)
+
+    with (
+        engine.run_to_write(out, allowed=allowed_schemes(allow_remote)) as folder,
+        Progress({"reading": "read"}) as progress,
+    ):
+        result = engine.score_outcomes(
+            sources,
+            out=folder,
+            protocol=protocol,
+            population=population,
+            judge=judge,
+            allow_remote=allow_remote,
+            evaluated_at=evaluated_at,
+            progress=progress.of("reading"),
+            warn=lambda problem: told(f"{problem.level}: {problem}"),
+        )
+    for problem in result.problems:
+        told(f"{problem.level}: {problem}")
+    for level, text in result.call_problems.select("level", "message").rows():
+        told(f"{level}: {text}")
+    records = list(result.records.values())
+    if as_json:
+        document = records[0] if len(records) == 1 else records
+        say(pretty_bytes(document).decode(), newline=False)
+    for at, record in enumerate(records):
+        for line in ([""] if at else []) + outcome_lines(record):
             say(line, err=as_json)
     if result.has_bad_input:
         return BAD_INPUT

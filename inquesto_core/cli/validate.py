@@ -20,18 +20,25 @@ __all__ = ["command"]
 def command(
     sources: tuple[str, ...], protocol: str, allow_remote: tuple[str, ...], as_json: bool
 ) -> int:
-    """Check call bundles without scoring them: one line a problem."""
+    """Check call bundles without scoring them: one line a problem, one a kind of inferred field."""
     from inquesto_core import engine
     from inquesto_core.canonical import pretty_bytes
     from inquesto_core.cli.exit_codes import BAD_INPUT
     from inquesto_core.report.escape import escape_terminal
 
-    bundles, problems = engine.validate(sources, protocol=protocol, allow_remote=allow_remote)
+    told = engine.validate(sources, protocol=protocol, allow_remote=allow_remote)
+    problems = told.problems
     if as_json:
-        document = {"bundles": bundles, "problems": [asdict(problem) for problem in problems]}
+        document = {
+            "bundles": told.bundles,
+            "inferred": [asdict(kind) for kind in told.inferred],
+            "problems": [asdict(problem) for problem in problems],
+        }
         say(pretty_bytes(document).decode(), newline=False)
     for problem in problems:
         say(escape_terminal(f"{problem.level}: {problem}"), err=as_json)
+    for kind in told.inferred:
+        say(escape_terminal(kind.line()), err=as_json)
     errors = sum(problem.level == "error" for problem in problems)
-    say(f"{bundles} bundles: {errors} errors, {len(problems) - errors} warnings", err=as_json)
+    say(f"{told.bundles} bundles: {errors} errors, {len(problems) - errors} warnings", err=as_json)
     return BAD_INPUT if errors else 0

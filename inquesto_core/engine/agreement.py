@@ -17,6 +17,7 @@ from inquesto_core.compare import (
     with_half,
 )
 from inquesto_core.compare.report import AgreementReport, Side, compare_sides
+from inquesto_core.engine.calibration import calibration_of_run
 from inquesto_core.engine.judging import asked_calls
 from inquesto_core.engine.labelling import KEY_FILE, shown_digest
 from inquesto_core.engine.run_protocol import population_of_run, protocol_of_run
@@ -140,9 +141,27 @@ def agreement_with_labels(
         pairs.append((people_sides[0], people_sides[1]))
     halves = with_half(stored.decisions.select("call_id", "scenario_id"), people)
     facts = _facts(stored, law, people)
+    within = halves if half == "both" else halves.filter(pl.col("half") == half)
+    calibrations = {
+        side.name: calibration_of_run(
+            stored,
+            side.answers.join(within, on="call_id", how="semi"),
+            protocol=law,
+            population=people,
+        )
+        for side in people_sides
+    }
     return AgreementReport(
         comparisons=tuple(
-            compare_sides(one, two, halves=halves, facts=facts, half=half, protocol=law)
+            compare_sides(
+                one,
+                two,
+                halves=halves,
+                facts=facts,
+                half=half,
+                protocol=law,
+                calibration=calibrations[two.name] if one is judge else None,
+            )
             for one, two in pairs
         ),
         z=law.z,

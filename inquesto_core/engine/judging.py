@@ -24,6 +24,7 @@ from inquesto_core.engine.executors import Lost
 from inquesto_core.engine.extract import protocol_name, require_shared
 from inquesto_core.errors import InstrumentError, Problem
 from inquesto_core.events.judged import asked_where, judged_questions
+from inquesto_core.events.predicates import asked_claims
 from inquesto_core.events.trace import is_handoff_by_trace
 from inquesto_core.evidence import make_table
 from inquesto_core.evidence.store import EvidenceStore, Shelf
@@ -192,6 +193,8 @@ def asked_calls(
 ) -> list[AskedCall]:
     """Return the calls that are judged, sorted by id, each with the questions asked about it.
 
+    Beside the protocol's questions these are the claims of its scenario that have a text.
+
     Excluded calls and those of no known scenario are not asked about.
     """
     questions = judged_questions(protocol)
@@ -215,6 +218,14 @@ def asked_calls(
         .sort("call_id")
     )
     spoken = _spoken(tables["transcript"])
+    claims = {
+        scenario.id: tuple(
+            (question, text)
+            for question, text in asked_claims(scenario, population).items()
+            if question not in questions
+        )
+        for scenario in population.scenarios
+    }
     return [
         AskedCall(
             call_id=row["call_id"],
@@ -223,6 +234,7 @@ def asked_calls(
             form=_form(row["identity"], is_handoff=row["handoff"]),
             questions=tuple(sorted(name for name in questions if row[f"asked_{name}"])),
             turns=spoken.get(row["call_id"], ()) if row["has_transcript"] else None,
+            claims=claims[row["scenario_id"]],
         )
         for row in rows.iter_rows(named=True)
     ]
@@ -412,7 +424,7 @@ def _lost_rows(call: AskedCall, chosen: ChosenJudge, rubric: Rubric) -> list[Row
             "verdict": None,
             "undetermined": _WORKER_LOST,
         }
-        for question in call.questions
+        for question in call.every_question
     ]
 
 

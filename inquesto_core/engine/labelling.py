@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from inquesto_core.instruments.judge import AskedCall
     from inquesto_core.instruments.rubric import Rubric
 
-__all__ = ["KEY_FILE", "WrittenSheet", "shown_digest", "write_sheet"]
+__all__ = [
+    "KEY_FILE",
+    "WrittenSheet",
+    "seeded_secret",
+    "shown_digest",
+    "write_new_folder",
+    "write_sheet",
+]
 
 KEY_FILE = "key.json"
 PAGE_FILE = "sheet.html"
@@ -104,7 +111,7 @@ def write_sheet(
             )
         )
     inputs = stored.inputs.to_dicts()
-    secret = secrets.token_bytes(32) if seed is None else _seeded(seed, inputs)
+    secret = secrets.token_bytes(32) if seed is None else seeded_secret(seed, inputs)
     drawn = draw_calls(strata, n=n, secret=secret)
     asked = [(name, question) for name, call in readable.items() for question in call.questions]
     items = sheet_items(drawn, strata, asked, secret=secret, population=people)
@@ -126,7 +133,7 @@ def write_sheet(
         facts=people.facts,
         instructions=load_rubric(law).text("instructions"),
     )
-    folder = _write(
+    folder = write_new_folder(
         Path(out),
         {
             f"{_LABELLERS}/{PAGE_FILE}": page.encode(),
@@ -141,7 +148,7 @@ def write_sheet(
     )
 
 
-def _seeded(seed: int, inputs: list[dict[str, str]]) -> bytes:
+def seeded_secret(seed: int, inputs: list[dict[str, str]]) -> bytes:
     """Return a key that the same seed and the same calls give again."""
     return hashlib.sha256(b"labelling sheet\0" + canonical_bytes([seed, inputs])).digest()
 
@@ -170,7 +177,14 @@ def _sheet_calls(
     ]
 
 
-def _write(folder: Path, files: dict[str, bytes]) -> Path:
+def write_new_folder(folder: Path, files: dict[str, bytes]) -> Path:
+    """Write files into a new or empty folder that only its owner can read, and return it.
+
+    Raises
+    ------
+    StoreError
+        ``out_not_empty``, ``run_unwritable``.
+    """
     try:
         if folder.exists() and any(folder.iterdir()):
             raise StoreError(

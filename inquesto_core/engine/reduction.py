@@ -69,6 +69,7 @@ READ = (
     "calls",
     "segments",
     "tool_calls",
+    "caller_calls",
     "transcript",
     "reported_turns",
     "reported_latencies",
@@ -237,7 +238,8 @@ def _of_agent(
     decisions: pl.DataFrame, tables: Mapping[str, pl.DataFrame], fingerprint: str
 ) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
     """Return the rows of one agent; nearly always there is no other."""
-    evidence = {name: tables[name] for name in ("calls", "word_errors", *DERIVED) if name in tables}
+    names = ("calls", "word_errors", "reported_latencies", *DERIVED)
+    evidence = {name: tables[name] for name in names if name in tables}
     is_theirs = pl.col("agent_fingerprint").eq_missing(pl.lit(fingerprint))
     ours = decisions.filter(is_theirs)
     if ours.height == decisions.height:

@@ -18,6 +18,7 @@ from inquesto_core.engine.executors import choose_executor
 from inquesto_core.engine.extract import Extracted, extract_all, unusable, vad_provenance
 from inquesto_core.engine.gathered import Gathered
 from inquesto_core.engine.judging import choose_judge, needs_model
+from inquesto_core.engine.population_of_calls import population_of_calls
 from inquesto_core.engine.reduction import (
     DERIVED,
     Reading,
@@ -33,11 +34,11 @@ from inquesto_core.engine.transcribing import (
     choose_transcriber,
     needs_transcriber,
 )
-from inquesto_core.errors import BundleError, Problem, ProtocolError
+from inquesto_core.errors import BundleError, Problem
 from inquesto_core.events import check_predicates
 from inquesto_core.evidence.store import EvidenceStore
 from inquesto_core.places import allowed_schemes, locate
-from inquesto_core.protocol import load_population, load_protocol
+from inquesto_core.protocol import load_protocol
 from inquesto_core.score import (
     JudgeUse,
 )
@@ -45,8 +46,6 @@ from inquesto_core.score.accounting import DUPLICATE_CALL_ID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from inquesto_core.protocol import Population, Protocol
 
 __all__ = ["score"]
 
@@ -149,40 +148,6 @@ def _facts(gathered: Gathered) -> _Facts:
     )
 
 
-def _population(
-    given: str | Path | None, found: Sequence[Path], named: frozenset[str], protocol: Protocol
-) -> Population:
-    """Return the calls' population: the one given, one beside them, or the protocol's."""
-    if given is not None:
-        return load_population(given, protocol)
-    names = sorted(named)
-    if len(names) > 1:
-        raise ProtocolError(
-            Problem(
-                code="several_populations",
-                found=f"the calls name the populations {', '.join(names)}",
-                expected="one population a run",
-                remedy="score them apart, or name one with --population",
-            )
-        )
-    name = names[0] if names else protocol.default_population
-    for path in found:
-        population = load_population(path, protocol)
-        if population.name == name:
-            return population
-    if name in protocol.population_files:
-        return load_population(name, protocol)
-    raise ProtocolError(
-        Problem(
-            code="population_unknown",
-            found=f"the calls name the population {name}",
-            expected="a population.json beside them, or one of "
-            + ", ".join(sorted(protocol.population_files)),
-            remedy="give its file with --population",
-        )
-    )
-
-
 def _judge(spec: str, facts: _Facts) -> JudgeUse:
     """Return what ``auto``, ``recorded`` or ``none`` means for these calls."""
     if spec == "none" or (spec == "auto" and not facts.carry_verdicts):
@@ -271,7 +236,7 @@ def score(
         )
         gathered = Gathered(folder, extracted)
         facts = _facts(gathered)
-        people = _population(population, found.populations, facts.populations, law)
+        people = population_of_calls(population, found.populations, facts.populations, law)
         check_predicates(people)
         used = chosen.use if chosen is not None else _judge(judge, facts)
         answering = Answering(

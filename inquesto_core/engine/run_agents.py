@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from inquesto_core.canonical import strict_json
+from inquesto_core.instruments.extract import TIMING_CARRIED
 from inquesto_core.score import AgentIdentity
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def agents_of(calls: pl.DataFrame) -> pl.DataFrame:
         config="agent_config",
         platforms=pl.concat_list("platform").list.drop_nulls(),
         newest=pl.col("ended_at").str.slice(0, 10),
-        is_reported=(pl.col("timing_source") == "reported").fill_null(value=False),
+        is_reported=(pl.col("timing_source") == "reported").fill_null(value=False)
+        | pl.col("warnings").list.contains(TIMING_CARRIED).fill_null(value=False),
     )
     return add_agents(told)
 

@@ -14,6 +14,7 @@ import polars as pl
 
 from inquesto_core import __version__, schema
 from inquesto_core.canonical import canonical_bytes, digest_bytes, pretty_bytes
+from inquesto_core.engine.cpu_class import cpu_class
 from inquesto_core.engine.partitions import PARTS_FOLDER, place_of_part
 from inquesto_core.engine.stored import (
     DECISIONS_FILE,
@@ -193,15 +194,52 @@ class RunFolder:
                 },
                 "evidence": asdict(about.evidence),
                 **({} if about.rescored_from is None else {"rescored_from": about.rescored_from}),
-                "platform": {"machine": platform.machine(), "python": platform.python_version()},
+                "platform": {
+                    "machine": platform.machine(),
+                    "cpu": cpu_class(),
+                    "python": platform.python_version(),
+                },
                 "times": {"written_at": datetime.now(UTC).isoformat(timespec="seconds")},
             }
-            schema.validate(manifest, "manifest", file=MANIFEST)
-            self._bytes(MANIFEST, pretty_bytes(manifest))
-            self._drop_others({*written, MANIFEST})
-            shutil.rmtree(self.kept, ignore_errors=True)
+            self._seal(manifest, written)
         except OSError as exc:
             raise _unwritable(self.path, exc) from exc
+
+    def write_outcome(
+        self,
+        records: Mapping[str, dict[str, Any]],
+        *,
+        schema_name: str,
+        tables: Mapping[str, pl.DataFrame],
+        population: Population,
+        manifest: Mapping[str, Any],
+    ) -> None:
+        """Write a run of a protocol without failure events whole, the manifest last.
+
+        Parameters
+        ----------
+        records : mapping of fingerprint to record
+            Valid under `schema_name`.
+        tables : mapping of file to polars.DataFrame
+        manifest : mapping
+            But for its outputs.
+        """
+        try:
+            written = {name: self._parquet(name, frame) for name, frame in tables.items()}
+            for name, record in _record_files(records, schema_name).items():
+                written[name] = self._bytes(name, pretty_bytes(record))
+            document = pretty_bytes(population_document(population))
+            written[POPULATION_FILE] = self._bytes(POPULATION_FILE, document)
+            outputs = [{"file": name, "sha256": each} for name, each in sorted(written.items())]
+            self._seal({**manifest, "outputs": outputs}, written)
+        except OSError as exc:
+            raise _unwritable(self.path, exc) from exc
+
+    def _seal(self, manifest: Mapping[str, Any], written: Iterable[str]) -> None:
+        schema.validate(manifest, "manifest", file=MANIFEST)
+        self._bytes(MANIFEST, pretty_bytes(manifest))
+        self._drop_others({*written, MANIFEST})
+        shutil.rmtree(self.kept, ignore_errors=True)
 
     def _drop_others(self, written: set[str]) -> None:
         """Take away what an earlier run, or one that was killed while it wrote, has left."""
@@ -294,9 +332,11 @@ def _models(provenance: dict[str, Any], protocol: Protocol) -> list[dict[str, An
     return out
 
 
-def _record_files(records: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _record_files(
+    records: Mapping[str, dict[str, Any]], schema_name: str = "record"
+) -> dict[str, dict[str, Any]]:
     for record in records.values():
-        schema.validate(record, "record", file="record.json")
+        schema.validate(record, schema_name, file="record.json")
     if len(records) == 1:
         return {"record.json": next(iter(records.values()))}
     return {f"records/{_short(name)}.json": record for name, record in records.items()}

@@ -29,7 +29,7 @@ def pins_of(protocols: Sequence[str] = ()) -> frozenset[str]:
     ProtocolError
         One is not there.
     """
-    laws = [load_protocol(name) for name in protocols or protocol_names()]
+    laws = [load_protocol(name) for name in protocols or protocol_names("events")]
     return frozenset(pin for law in laws for pin in _pins(law))
 
 

@@ -117,9 +117,15 @@ class StoredRun:
                 tables[name] = _read(self.folder, file, wanted)
         return tables
 
-    def part_decisions(self, part: str) -> pl.DataFrame:
-        """Return the decision table of a partition."""
-        return _read(place_of_part(self.folder, part), DECISIONS_FILE)
+    def part_decisions(self, part: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return the decision table of a partition, or these columns of it."""
+        return _read(place_of_part(self.folder, part), DECISIONS_FILE, columns)
+
+    def missing_decisions(self) -> pl.DataFrame | None:
+        """Return the expected calls that no partition has; None where the only one has them."""
+        if not (self.folder / MISSING_FILE).is_file():
+            return None
+        return _read(self.folder, MISSING_FILE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,6 +217,15 @@ def open_run(path: str | Path) -> StoredRun:
             )
         )
     manifest = schema.load(manifest_file.read_bytes(), "manifest", file=MANIFEST)
+    if "method" in manifest:
+        raise StoreError(
+            Problem(
+                code="run_method",
+                found=f"{folder.name} was scored by {manifest['method']}, not by failure events",
+                expected="a run of a protocol such as inquesto-0.1",
+                remedy="`inquesto-core explain` reads it; record.json and its tables are complete",
+            )
+        )
     files = [folder / "record.json", *sorted((folder / "records").glob("*.json"))]
     records = [
         schema.load(file.read_bytes(), "record", file=file.name) for file in files if file.is_file()

@@ -103,6 +103,12 @@ def _fragile(timeline: Timeline, moves: Moves) -> pl.DataFrame:
     )
 
 
+def _in_scenarios(events: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+    """Return the events of calls in a scenario: of any other only the timing is told."""
+    others = facts.filter(~pl.col("scenario_known")).select("call_id")
+    return events if others.is_empty() else events.join(others, on="call_id", how="anti")
+
+
 def detect(
     tables: dict[str, pl.DataFrame], *, protocol: Protocol, population: Population
 ) -> Detection:
@@ -159,10 +165,8 @@ def detect(
         .join(transcript_flags(calls, transcript, protocol=protocol), on="call_id")
         .join(judged, on="call_id")
     )
-    events = pl.concat(
+    of_conduct = pl.concat(
         [
-            timing_events(usable, measured, timing, statistics, silences, protocol=protocol),
-            reported_events(told, reported, protocol=protocol),
             trace_events(facts, tool_calls, protocol=protocol, population=population),
             transcript_events(calls, transcript, protocol=protocol),
             judged_events(
@@ -176,13 +180,18 @@ def detect(
             ),
         ]
     )
+    events = pl.concat(
+        [
+            timing_events(usable, measured, timing, statistics, silences, protocol=protocol),
+            reported_events(told, reported, protocol=protocol),
+            _in_scenarios(of_conduct, facts),
+        ]
+    )
     return Detection(
         tables={**measured, "events": sort_table("events", events)},
         facts=facts,
         answers=answers,
-        predicates=scenario_predicates(
-            calls, tool_calls, tables["states"], protocol=protocol, population=population
-        ),
+        predicates=scenario_predicates(measured, protocol=protocol, population=population),
         flags=flags,
         timing_flags=pl.concat([timing, reported]),
         moved_flags=moved,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inquesto_core.events.predicates import columns_read
 from inquesto_core.evidence.tables import TABLES
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ _ALWAYS = {
     "calls": tuple(TABLES["calls"]),
     "segments": ("call_id", "channel", "start_ms", "end_ms", "rejected"),
     "tool_calls": ("call_id", "position", "name", "status", "start_ms", "end_ms"),
+    "caller_calls": ("call_id", "position", "name", "status"),
     "transcript": ("call_id", "position", "speaker", "start_ms", "end_ms", "n_words"),
     "reported_turns": ("call_id", "position", "speaker", "start_ms", "end_ms", "silent"),
     "reported_latencies": ("call_id", "position", "latency_ms"),
@@ -30,15 +32,15 @@ _ALWAYS = {
 
 def columns_needed(protocol: Protocol, population: Population) -> dict[str, tuple[str, ...]]:
     """Return the columns of each table that `detect` and the score read."""
-    kinds = {
-        predicate["kind"] for scenario in population.scenarios for predicate in scenario.predicates
-    }
+    more: dict[str, set[str]] = {}
+    for scenario in population.scenarios:
+        for predicate in scenario.predicates:
+            for table, columns in columns_read(predicate, population.predicates or {}).items():
+                more.setdefault(table, set()).update(columns)
     must_succeed = protocol.event("unverified_action").parameters["verification_must_succeed"]
-    more = {
-        "tool_calls": [
-            *(["arguments"] if "tool_arguments" in kinds else []),
-            *(["result"] if must_succeed or "tool_order" in kinds else []),
-        ],
-        "states": ["before", "after"] if kinds & {"state_equals", "state_unchanged"} else [],
+    if must_succeed:
+        more.setdefault("tool_calls", set()).add("result")
+    return {
+        name: (*columns, *sorted(more.get(name, set()) - set(columns)))
+        for name, columns in _ALWAYS.items()
     }
-    return {name: (*columns, *more.get(name, [])) for name, columns in _ALWAYS.items()}

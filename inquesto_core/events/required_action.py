@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from inquesto_core.events.predicates import predicates_hold, scenario_predicates
-from inquesto_core.evidence.tables import empty_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,9 +52,10 @@ def with_required_arguments(
             replace(scenario, predicates=_stated(scenario)) for scenario in population.scenarios
         ),
     )
-    states = empty_table("states")
     met = predicates_hold(
-        scenario_predicates(calls, tool_calls, states, protocol=protocol, population=stated)
+        scenario_predicates(
+            {"calls": calls, "tool_calls": tool_calls}, protocol=protocol, population=stated
+        )
     ).with_columns(is_stated=pl.lit(value=True))
     joined = facts.join(met, on="call_id", how="left", maintain_order="left")
     performed = pl.col("required_performed")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inquesto_core.bundle import trace_times_outside
+from inquesto_core.bundle.excluded import as_excluded
 from inquesto_core.canonical import canonical_bytes
 from inquesto_core.errors import Problem
 from inquesto_core.evidence.rows import bundle_rows
@@ -20,11 +21,13 @@ from inquesto_core.instruments.media_limits import MediaLimits
 from inquesto_core.instruments.recording_checks import check_recording
 from inquesto_core.instruments.transcript_support import supported_turns
 from inquesto_core.instruments.vad_level import LOW_LEVEL
+from inquesto_core.protocol import measurement_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from inquesto_core.bundle import Bundle
+    from inquesto_core.bundle.call import MeasuredTiming
     from inquesto_core.instruments.audio import ChannelAudio, Side
     from inquesto_core.instruments.hearing import Heard
     from inquesto_core.instruments.recording_faults import RecordingFault
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from inquesto_core.instruments.vad import SileroVad
     from inquesto_core.protocol import Protocol
 
-__all__ = ["measure_call", "media_limits", "problem_row", "unmeasured_call"]
+__all__ = ["TIMING_CARRIED", "measure_call", "media_limits", "problem_row", "unmeasured_call"]
 
 Row = dict[str, Any]
 _SIDES: tuple[Side, Side] = ("caller", "agent")
@@ -43,6 +46,10 @@ _CHANNEL_SILENT = "channel_silent"
 _NO_AUDIO = "no_audio"
 #: The transcript's clock is not the recording's.
 _SHIFTED = "transcript_shifted"
+#: Timing comes with the bundle, as it was measured of a recording that is not there any more.
+TIMING_CARRIED = "timing_carried"
+#: It was measured by other rules than this protocol's.
+_EVIDENCE_MISSING = "evidence_missing"
 #: Classes of timing uncertainty: a party in front of a near background, and any other.
 _NEAR, _CLEAR = "background", "default"
 #: Party and background cannot be told apart.
@@ -320,8 +327,10 @@ def measure_call(bundle: Bundle, *, protocol: Protocol, vad: SileroVad) -> dict[
     InstrumentError
         Where the instrument itself fails; a recording that cannot be read is a row and a problem.
     """
+    if bundle.measured is not None and not bundle.call.audio:
+        return _carried(bundle, bundle.measured, protocol)
     recording = decode_call(bundle, limits=media_limits(protocol))
-    problems = [*bundle.problems, *recording.problems]
+    problems = as_excluded((*bundle.problems, *recording.problems), bundle.call)
     if recording.caller is not None and bundle.trace is not None:
         problems += trace_times_outside(bundle.trace, recording.duration_ms)
     heard = _listen(recording, protocol, vad)
@@ -339,6 +348,49 @@ def measure_call(bundle: Bundle, *, protocol: Protocol, vad: SileroVad) -> dict[
         **sound,
         "calls": [row],
         "problems": [problem_row(problem, bundle.call.call_id) for problem in problems],
+    }
+
+
+def _carried(bundle: Bundle, measured: MeasuredTiming, protocol: Protocol) -> dict[str, list[Row]]:
+    """Return the rows of a call whose recording was measured elsewhere, and left out since."""
+    call_id = bundle.call.call_id
+    is_ours = measured.measurement == measurement_digest(protocol)
+    reasons = sorted({*measured.timing_reasons, *(() if is_ours else (_EVIDENCE_MISSING,))})
+    problem = Problem(
+        code=TIMING_CARRIED,
+        file="measured.json",
+        found="brings timing that was measured of a recording which is not here",
+        expected="a recording, which alone could show it",
+        level="warning",
+    )
+    problems = [*bundle.problems, problem]
+    low, high = measured.window_ms or (None, None)
+    is_timed = is_ours and measured.duration_ms is not None
+    row = _call_row(bundle, Recording(), {}, reasons, protocol) | {
+        "timing_source": "measured" if is_timed else None,
+        "condition_class": measured.condition_class if is_ours else _CLEAR,
+        "duration_ms": measured.duration_ms if is_timed else None,
+        "window_from_ms": low if is_timed else None,
+        "window_to_ms": high if is_timed else None,
+        "warnings": sorted({p.code for p in problems if p.level == "warning"}),
+    }
+    segments: list[Row] = [
+        {
+            "call_id": call_id,
+            "channel": each.speaker,
+            "start_ms": each.start_ms,
+            "end_ms": each.end_ms,
+            "rejected": each.rejected,
+            "source": "measured",
+        }
+        for each in measured.segments
+        if is_timed
+    ]
+    return {
+        **bundle_rows(bundle),
+        "calls": [row],
+        "segments": segments,
+        "problems": [problem_row(told, call_id) for told in problems],
     }
 
 

@@ -100,6 +100,9 @@ class AskedCall:
     form : str
         Which form of a question is asked.
     questions : tuple of str
+        Those whose text is the rubric's.
+    claims : tuple of (question, text)
+        Those whose text is the population's: claims among its predicates.
     turns : tuple of SpokenTurn or None
         None = there is no transcript, and so nothing to read.
     """
@@ -110,6 +113,12 @@ class AskedCall:
     form: Form
     questions: tuple[str, ...]
     turns: tuple[SpokenTurn, ...] | None
+    claims: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def every_question(self) -> tuple[str, ...]:
+        """The names of all that is asked."""
+        return (*self.questions, *(question for question, _ in self.claims))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,14 +144,15 @@ class Judge:
         shared = shared_segment(rubric, self.facts, tokenise, chat)
         turns = call.turns or ()
         own = call_segment(rubric, call.goal, call.identity, turns, tokenise, chat)
-        for question in call.questions:
-            last = question_segment(rubric, question, call.form, tokenise, chat)
+        texts = [(name, rubric.question_text(name, call.form)) for name in call.questions]
+        for question, text in (*texts, *call.claims):
+            last = question_segment(rubric, text, tokenise, chat)
             yield question, Prompt(shared=shared, call=own, question=last)
 
     def rows(self, call: AskedCall) -> list[Row]:
         """Return the rows of table ``verdicts`` about one call, a row a question."""
         if call.turns is None:
-            answers = {question: _undetermined(NO_TRANSCRIPT) for question in call.questions}
+            answers = {question: _undetermined(NO_TRANSCRIPT) for question in call.every_question}
         else:
             n_turns = len(call.turns)
             answers = {

@@ -21,7 +21,7 @@ from inquesto_core.errors import InstrumentError, Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from inquesto_core.instruments.rubric import Form, Rubric
+    from inquesto_core.instruments.rubric import Rubric
 
 __all__ = [
     "ChatFormat",
@@ -182,13 +182,12 @@ def call_segment(
 
 def question_segment(
     rubric: Rubric,
-    question: str,
-    form: Form,
+    question_text: str,
     tokenise: Callable[[str], Sequence[int]],
     chat: ChatFormat,
 ) -> Tokens:
     """Return S2: one question, the user's turn closed, the model's opened with its first words."""
-    text = _filled(rubric.question, {"question": rubric.question_text(question, form)})
+    text = _filled(rubric.question, {"question": question_text})
     return (
         *text_tokens(text, tokenise, chat),
         chat.turn_end,

@@ -214,8 +214,10 @@ def _span_faults(
 ) -> Iterator[RecordingFault]:
     """Compare the recording with ``started_at`` to ``ended_at``.
 
-    A recording longer than its call is wrong. A shorter one may have begun after the call did, so
-    that is only said; but where one of two tracks is as long as the call, the other lacks sound.
+    A recording longer than its call is wrong, unless the scored window closes with the call: then
+    it ran on behind the hang-up, where nothing is measured. (One that plays too slowly is still
+    wrong: its rate explains its length.) A shorter one may have begun after the call did, so that
+    is only said; but where one of two tracks is as long as the call, the other lacks sound.
     """
     began, ended = _moment(bundle.call.started_at), _moment(bundle.call.ended_at)
     if began is None or ended is None or ended[0] <= began[0]:
@@ -229,6 +231,11 @@ def _span_faults(
         off_ms = end_ms - span_ms
         if abs(off_ms) <= slack_ms:
             continue
+        rate_remedy = _rate_remedy(sound.duration_ms / span_ms, sound, limits)
+        window = bundle.call.scored_window_ms
+        runs_on = window is not None and window[1] <= span_ms + slack_ms
+        if off_ms > 0 and runs_on and not rate_remedy:
+            continue
         yield fault(
             "duration_mismatch",
             side=side,
@@ -236,8 +243,7 @@ def _span_faults(
             level="timing" if off_ms > 0 or agrees else "warning",
             found=f"ends at {_seconds(end_ms)} on the {side}'s side",
             expected=f"{_seconds(span_ms)}, from started_at to ended_at",
-            remedy=_rate_remedy(sound.duration_ms / span_ms, sound, limits)
-            or "state when the file began (start_ms), or record all of the call",
+            remedy=rate_remedy or "state when the file began (start_ms), or record all of the call",
             file=sound.file,
         )
 

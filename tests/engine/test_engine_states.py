@@ -61,8 +61,8 @@ def test_a_reason_of_ones_own_is_named_in_one_line_and_leaves_the_call_open(call
     (record,) = result.records.values()
     assert record["n"] == 2
     assert "we did not like it" not in json.dumps(record)  # free text stays out of the record
-    _, told = engine.validate([calls])
-    assert [str(problem) for problem in told] == [message]
+    told = engine.validate([calls])
+    assert [str(problem) for problem in told.problems] == [message]
 
 
 def test_an_unreadable_bundle_among_several_agents_is_listed_and_is_no_agent(calls, tmp_path):

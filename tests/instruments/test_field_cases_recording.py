@@ -396,6 +396,30 @@ def test_f19_a_recording_longer_than_its_call_has_no_timing(tmp_path):
     assert "recorded at 16000 Hz" in found[0].problem.remedy
 
 
+@pytest.mark.parametrize(
+    ("window", "found"),
+    [
+        (None, {("duration_mismatch", "timing", 2000)}),
+        ([0, 9501], {("duration_mismatch", "timing", 2000)}),
+        ([0, 9500], set()),
+        ([0, 9000], set()),
+    ],
+    ids=["open", "closes behind the call", "within the slack", "closes with the call"],
+)
+def test_a_recording_that_runs_on_behind_a_window_that_closes_with_the_call_is_whole(
+    tmp_path, window, found
+):
+    times = {"started_at": "2026-01-31T09:30:00.000Z", "ended_at": "2026-01-31T09:30:09.000Z"}
+    bundle = make_bundle(tmp_path, spoken(), scored_window_ms=window, **times)
+    assert {(f.code, f.level, f.value) for f in stated(bundle)} == found
+
+
+def test_f19_no_window_explains_a_length_that_a_wrong_rate_does(tmp_path):
+    times = {"started_at": "2026-01-31T09:30:00.000Z", "ended_at": "2026-01-31T09:30:11.000Z"}
+    bundle = make_bundle(tmp_path, spoken(), rate_hz=10_667, scored_window_ms=[0, 11_000], **times)
+    assert {(f.code, f.level) for f in stated(bundle)} == {("duration_mismatch", "timing")}
+
+
 @pytest.mark.parametrize(("rate_hz", "conflict"), [(16_000, False), (24_000, True), (None, False)])
 def test_f19_a_stated_rate_is_held_against_the_header(tmp_path, rate_hz, conflict):
     audio = [{"file": "call.wav", "channels": {"caller": 0, "agent": 1}, "sample_rate_hz": rate_hz}]

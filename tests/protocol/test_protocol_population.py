@@ -10,10 +10,16 @@ from typing import Any
 
 import pytest
 
+from inquesto_core.canonical import digest_json
 from inquesto_core.errors import InquestoError, ProtocolError, SchemaError
 from inquesto_core.protocol.definition import Slice
 from inquesto_core.protocol.load import load_protocol
-from inquesto_core.protocol.population import Population, Slot, load_population
+from inquesto_core.protocol.population import (
+    Population,
+    Slot,
+    load_population,
+    population_document,
+)
 
 FILE = "populations/billing-0.1.json"
 
@@ -360,7 +366,20 @@ VALID_PREDICATES = {
     "arguments_some": {"kind": "tool_arguments", "tool": "a", "schema": False, "match": "some"},
     "equals_null": {"kind": "state_equals", "path": "card", "equals": None},
     "state_unchanged": {"kind": "state_unchanged"},
-}
+    "side": {"kind": "tool_called", "tool": "a", "side": "user"},
+    "results": {"kind": "tool_results", "tool": "a", "schema": True},
+    "once": {"kind": "exactly_once", "tool": "a", "key": "b"},
+    "speech": {"kind": "speech_after_tool", "tool": "a", "within_ms": 0},
+    "tolerance": {"kind": "state_equals", "path": "a", "equals": 1, "tolerance": 0.5},
+    "set": {"kind": "state_equals", "path": "a", "equals": [], "as": "set"},
+    "changes": {"kind": "state_changes", "allowed": []},
+    "hash": {"kind": "state_hash", "sha256": "0" * 64, "exclude": ["/a/*"]},
+    "spoken": {"kind": "spoken", "amount": {"value": 1, "tolerance": 0, "currency": "USD"}},
+    "consent": {"kind": "consent", "tool": "a", "names": ["b", ["c", "d"]], "language": "pt-BR"},
+    "claim": {"kind": "claim", "question": "a", "text": "Question: b?"},
+    "deep": {"kind": "not", "of": {"kind": "all", "of": [{"kind": "any", "of": [
+        {"kind": "named", "name": "a", "expect": False}]}]}},
+}  # fmt: skip
 
 
 def predicate_folder(edited: Any, predicate: Any) -> Path:
@@ -402,11 +421,71 @@ def test_a_predicate_of_each_kind_is_read_as_it_stands(edited: Any, predicate: A
         ({"kind": "state_equals", "path": "a" * 1001, "equals": 1}, r"of 1001 characters"),
         ({"kind": "state_unchanged", "path": "a"}, r'the unknown key "path"'),
         ("tool_called", r"1 is .tool_called.; expected an object"),
+        ({"kind": "tool_called", "tool": "a", "side": "caller"}, r"1/side is"),
+        ({"kind": "tool_order", "before": "a", "after": "b", "side": "user"},
+         r'the unknown key "side"'),
+        ({"kind": "tool_results", "tool": "a"}, r'1 has no "schema"'),
+        ({"kind": "exactly_once", "tool": "a", "key": ""}, r'1/key is ""'),
+        ({"kind": "speech_after_tool", "tool": "a"}, r'1 has no "within_ms"'),
+        ({"kind": "speech_after_tool", "tool": "a", "within_ms": -1}, r"1/within_ms is -1"),
+        ({"kind": "state_equals", "path": "a", "equals": 1, "tolerance": -1}, r"tolerance is -1"),
+        ({"kind": "state_equals", "path": "a", "equals": 1, "as": "set"}, r"1/equals is 1"),
+        ({"kind": "state_equals", "path": "a", "equals": [], "as": "set", "tolerance": 1},
+         r"1 has 5 keys; expected tolerance or as, not both"),
+        ({"kind": "state_changes"}, r'1 has no "allowed"'),
+        ({"kind": "state_changes", "allowed": ["a"]}, r'1/allowed/0 is "a"; expected a JSON'),
+        ({"kind": "state_hash"}, r"1 has 1 keys; expected one of sha256 and against"),
+        ({"kind": "state_hash", "against": "after"}, r'1/against is "after"'),
+        ({"kind": "claim", "text": "a"}, r'1 has no "question"'),
+        ({"kind": "spoken"}, r"1 has 1 keys; expected one of amount, digits and phrases"),
+        ({"kind": "spoken", "digits": "4a"}, r'1/digits is "4a"'),
+        ({"kind": "spoken", "amount": {"tolerance": 1}}, r'1/amount has no "value"'),
+        ({"kind": "consent", "tool": "a", "names": []}, r"1/names has 0 items"),
+        ({"kind": "consent", "tool": "a", "names": [[]]}, r"1/names/0 has 0 items"),
+        ({"kind": "consent", "tool": "a", "names": [3]}, r"1/names/0 is 3"),
+        ({"kind": "all", "of": []}, r"1/of has 0 items"),
+        ({"kind": "any", "of": [{"kind": "vibes"}]}, r'1/of/0/kind is "vibes"'),
+        ({"kind": "not", "of": [{"kind": "state_unchanged"}]}, r"1/of is a list"),
+        ({"kind": "named"}, r'1 has no "name"'),
+        ({"kind": "not", "of": {"kind": "not", "of": {"kind": "not", "of": {"kind": "not", "of": {
+            "kind": "state_unchanged"}}}}}, r'1/of/of/of/kind is "not"'),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_a_predicate_with_other_keys_than_its_kind_has_is_refused_at_the_door(
     edited: Any, predicate: Any, said: str
 ) -> None:
     with pytest.raises(SchemaError, match=rf"/scenarios/0/predicates/1.*{said.removeprefix('1')}"):
         load_population(predicate_folder(edited, predicate))
+
+
+def test_named_predicates_and_phrases_are_read_as_they_stand(edited: Any) -> None:
+    own = {
+        "predicates": {"kept": {"kind": "state_unchanged"}},
+        "phrases": {"pt": {"yes": ["sim"], "negation": ["nunca"]}},
+    }
+    folder = edited(FILE, lambda population: population.update(own))
+    population = load_population(folder / FILE)
+    assert population.predicates == own["predicates"]
+    assert population.phrases == own["phrases"]
+    assert digest_json(population_document(population)) == population.digest
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        ({"predicates": {"": {"kind": "state_unchanged"}}}, "/predicates"),
+        ({"predicates": {"a": {"kind": "vibes"}}}, "/predicates/a/kind"),
+        ({"phrases": {"English": {"yes": ["a"]}}}, "/phrases"),
+        ({"phrases": {"en": {}}}, "/phrases/en has 0 keys"),
+        ({"phrases": {"en": {"maybe": ["a"]}}}, "the unknown key"),
+        ({"phrases": {"en": {"yes": [""]}}}, "/phrases/en/yes/0"),
+    ],
+    ids=str,
+)
+def test_named_predicates_and_phrases_of_another_form_are_refused(
+    edited: Any, own: Any, said: str
+) -> None:
+    folder = edited(FILE, lambda population: population.update(own))
+    with pytest.raises(SchemaError, match=said):
+        load_population(folder / FILE)

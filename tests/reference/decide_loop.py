@@ -270,7 +270,7 @@ def decide_all(
     verdicts = table["verdicts"].clear() if judge_free else table["verdicts"]
     facts = with_required_arguments(trace_facts(calls, tool_calls, **of), calls, tool_calls, **of)
     answers = judge_answers(calls, verdicts, protocol=protocol)
-    predicates = scenario_predicates(calls, tool_calls, table["states"], **of)
+    predicates = scenario_predicates(table, **of)
     flags = (
         trace_flags(facts)
         .join(transcript_flags(calls, transcript, protocol=protocol), on="call_id")
@@ -345,7 +345,8 @@ class Loop:
 
     def decide(self, cases: list[Case]) -> list[dict[str, Any]]:
         rows = [self._call(case, cases) for case in cases]
-        for fingerprint in {case.fingerprint for case in cases} or {None}:
+        placed = {case.fingerprint for case in cases if case.scenario_id in self.scenarios}
+        for fingerprint in placed if cases else {None}:
             held = {self._slot(case) for case in cases if case.fingerprint == fingerprint}
             for slot in self.population.expected_slots():
                 key = (slot.scenario_id, slot.condition, slot.group, slot.trial)
@@ -402,6 +403,11 @@ class Loop:
             free_pass = both(free_goal, negate(either(False, *free_serious)))
         if excluded:
             state, reasons, passed, free_pass = "excluded", excluded, None, None
+        elif found is None:
+            why = "no_scenario" if case.scenario_id is None else "unknown_scenario"
+            asked = ["exclusion_unknown"] if self._unproven(case) else []
+            state, passed, free_pass = "timing_only", None, None
+            reasons = sorted({why, *asked, *self._open_timing(case)})
         elif fault:
             state, reasons, passed, free_pass = "agent_fault", [fault], False, False
         elif wanting:
@@ -426,7 +432,8 @@ class Loop:
             ),
             "passed": passed,
             "passed_judge_free": free_pass,
-            "known_fail": state == "agent_fault" or (state != "excluded" and certain),
+            "known_fail": state == "agent_fault"
+            or (state not in ("excluded", "timing_only") and certain),
             **{f"event_{name}": value for name, value in events.items()},
         }
 
@@ -471,8 +478,8 @@ class Loop:
         answers = case.verdicts or {}
         events: dict[str, bool | None] = {
             **{name: case.timing[name] for name in NO_TIMING_EVENTS},
-            "verbose": self._verbose(case),
-            "unverified_action": self._unverified(case),
+            "verbose": self._verbose(case) if found else None,
+            "unverified_action": self._unverified(case) if found else None,
             **dict.fromkeys(
                 ("wrong_info", "context_loss", "false_reject", "promised_not_done", "false_accept")
             ),
@@ -515,7 +522,7 @@ class Loop:
         if case.ended_reason in self.protocol.accounting.lost_session_reasons:
             reasons.append("lost_session")
         if case.scenario_id not in self.scenarios:
-            reasons.append("unknown_scenario")
+            return sorted(set(reasons))
         if case.condition not in self.population.conditions:
             reasons.append("unknown_condition")
         if case.group not in self.population.groups:
@@ -532,6 +539,7 @@ class Loop:
             other
             for other in cases
             if (self._slot(other), other.fingerprint) == (self._slot(case), case.fingerprint)
+            and other.scenario_id in self.scenarios
             and not self._own_exclusion(other)
             and not self._unproven(other)
         ]
@@ -559,16 +567,19 @@ class Loop:
             return "agent_silent"
         return None
 
+    def _open_timing(self, case: Case) -> list[str]:
+        serious = ("slow_turn", "repeated_talk_over")
+        if case.timing_reasons or all(case.timing[name] is not None for name in serious):
+            return list(case.timing_reasons)
+        return ["timing_missing" if case.timing_source is None else "timing_undetermined"]
+
     def _open(self, case: Case, found: Scenario | None) -> tuple[list[str], list[str]]:
         free, judged = [], []
         if self._unproven(case):
             free.append("exclusion_unknown")
         if case.tools is None:
             free.append("trace_missing")
-        free += case.timing_reasons
-        serious = ("slow_turn", "repeated_talk_over")
-        if not case.timing_reasons and any(case.timing[name] is None for name in serious):
-            free.append("timing_missing" if case.timing_source is None else "timing_undetermined")
+        free += self._open_timing(case)
         if found is not None:
             asked = ["goal_achieved", "wrong_info"]
             asked += ["context_loss"] if found.correction else []
