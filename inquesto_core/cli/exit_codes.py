@@ -55,8 +55,14 @@ _USAGE = frozenset(
 )
 
 
+#: Errors of files that were given, and not of this machine's disk.
+_DAMAGED = frozenset({"run_damaged"})
+
+
 def code_of(error: InquestoError) -> int:
     """Return the exit code for a library error."""
+    if error.problem.code in _DAMAGED:
+        return BAD_INPUT
     if error.problem.code in _USAGE:
         return 2
     return next((code for kind, code in _CODES if isinstance(error, kind)), 5)

@@ -7,6 +7,7 @@ not hold, unless its file says so: not knowing is no ground for a release.
 
 from __future__ import annotations
 
+import math
 import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -105,16 +106,30 @@ def parse_gates(data: bytes, *, file: str) -> tuple[Gate, ...]:
         what ``schemas/gates.schema.json`` says.
     """
     try:
-        value = tomllib.loads(data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
+        value = tomllib.loads(data.decode("utf-8-sig"), parse_float=_finite)
+    except RecursionError as exc:
+        raise _invalid("is nested too deeply", "a TOML file of gates", file) from exc
+    except ValueError as exc:  # what is no UTF-8, no TOML, or no finite number
         raise _invalid(f"is no TOML: {exc}", "a TOML file of gates", file) from exc
     schema.validate(value, _SCHEMA, file=file)
     gates = [_gate(each) for each in value["gate"]]
+    for gate in gates:
+        if gate.rule == "latency" and not {"max_ms", "max_increase_ms"} & gate.options.keys():
+            raise _invalid(
+                f"has the gate {gate.name!r} without a limit", "max_ms or max_increase_ms", file
+            )
     names = [gate.name for gate in gates]
     for name in names:
         if names.count(name) > 1:
             raise _invalid(f"has the gate {name!r} twice", "every name once", file)
     return tuple(gates)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text}")
+    return number
 
 
 def _invalid(found: str, expected: str, file: str) -> SchemaError:

@@ -8,12 +8,15 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from inquesto_core.bundle import find_bundles, read_bundle
 from inquesto_core.engine.compat import require_evidence
 from inquesto_core.engine.keyed_rows import read_keyed_rows, refuse_row
 from inquesto_core.engine.partitions import WHOLE
 from inquesto_core.engine.run_protocol import population_of_run, protocol_of_run
 from inquesto_core.engine.stored import load_run
+from inquesto_core.errors import BundleError, IncomparableError, Problem
 from inquesto_core.events.trace import trace_facts
 from inquesto_core.score.boundary import first_boundaries
 from inquesto_core.score.call_outcomes import CallOutcomes
@@ -78,6 +81,14 @@ def outcomes_of_run(
     tables, decisions = stored.tables, stored.decisions
     facts = trace_facts(tables["calls"], tables["tool_calls"], protocol=law, population=people)
     told = told_costs(costs, () if bundles is None else [bundles])
+    if told and not told.keys() & set(decisions["call_id"].cast(pl.String)):
+        raise IncomparableError(
+            Problem(
+                code="no_common_calls",
+                found="no call whose cost is told is one of the run",
+                expected="the call ids of calls.parquet",
+            )
+        )
     tools = people.tools
     return CallOutcomes(
         boundaries=first_boundaries(decisions, tables, protocol=law, population=people),
@@ -138,7 +149,16 @@ def _costs_of_bundles(source: str | Path) -> Costs:
     """Return what the tags of bundles tell; a bundle that cannot be read tells nothing."""
     out: Costs = {}
     with tempfile.TemporaryDirectory() as scratch:
-        for ref in find_bundles([source], scratch=Path(scratch)).refs:
+        found = find_bundles([source], scratch=Path(scratch))
+        if not found.refs:
+            raise BundleError(
+                Problem(
+                    code="no_bundles",
+                    found=f"{Path(source).name} holds no call bundle",
+                    expected="the run's bundles, whose tags tell the cost",
+                )
+            )
+        for ref in found.refs:
             call = read_bundle(ref).call
             if COST_TAG in call.tags:
                 place = f"call {call.call_id}"

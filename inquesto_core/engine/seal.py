@@ -123,7 +123,7 @@ def seal(run: str | Path, *, key: str | Path, protocol: str | Path | None = None
         As `inquesto_core.engine.protocol_of_run`.
     """
     signing, folder = read_signing(key), Path(run)
-    stored = open_run(folder)
+    stored = open_run(folder, as_it_lies=True)
     checks, law = _own_checks(folder, stored, None, protocol, ())
     failed = next((check for check in checks if check.outcome == "failed"), None)
     if failed is not None:
@@ -248,7 +248,7 @@ def verify(
     folder, allowed = Path(run), allowed_schemes(allow_remote)
     envelope = folder / SEAL_FILE
     if not (folder / MANIFEST).is_file() and not envelope.is_file():
-        open_run(folder)  # says that it is no run
+        open_run(folder, as_it_lies=True)  # says that it is no run
     data = envelope.read_bytes() if envelope.is_file() else None
     told = authenticity(data, public, threshold=threshold, file=SEAL_FILE)
     stored, opened = _opened(folder)
@@ -273,7 +273,7 @@ def verify(
 def _opened(folder: Path) -> tuple[StoredRun | None, str]:
     """Return the run, or why it cannot be opened."""
     try:
-        return open_run(folder), ""
+        return open_run(folder, as_it_lies=True), ""
     except InquestoError as exc:
         if exc.problem.code == _OTHER_METHOD:
             raise

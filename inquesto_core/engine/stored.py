@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from inquesto_core import schema
+from inquesto_core.canonical import digest_bytes
 from inquesto_core.engine.partitions import part_of_call, parts_of, place_of_part
 from inquesto_core.errors import Problem, StoreError
 from inquesto_core.evidence import TABLES, empty_table
@@ -197,13 +198,19 @@ def runs_in(path: str | Path) -> dict[str, Path]:
     return held or {"": folder}
 
 
-def open_run(path: str | Path) -> StoredRun:
+def open_run(path: str | Path, *, as_it_lies: bool = False) -> StoredRun:
     """Return a run that was written before, without any of its tables.
+
+    Parameters
+    ----------
+    as_it_lies : bool
+        Take records that are not those that the run wrote, for whoever tells what is changed.
 
     Raises
     ------
     StoreError
-        Where the folder is no finished run.
+        ``not_a_run``, ``run_method``: the folder is no finished run, or one of another method.
+        ``run_damaged``: a record or the population is not the file that the run wrote.
     """
     folder = Path(path)
     manifest_file = folder / MANIFEST
@@ -230,14 +237,25 @@ def open_run(path: str | Path) -> StoredRun:
     records = [
         schema.load(file.read_bytes(), "record", file=file.name) for file in files if file.is_file()
     ]
+    outputs = {each["file"]: each["sha256"] for each in manifest.get("outputs", ())}
+    if not as_it_lies:
+        _refuse_edited(files, folder, outputs)
     return StoredRun(
         folder=folder,
         records={str(record["agent_fingerprint"]): record for record in records},
         manifest=manifest,
         parts=tuple(parts_of(folder)),
-        outputs={each["file"]: each["sha256"] for each in manifest.get("outputs", ())},
+        outputs=outputs,
         population=_stored_population(folder / POPULATION_FILE, manifest),
     )
+
+
+def _refuse_edited(files: Sequence[Path], folder: Path, outputs: Mapping[str, str]) -> None:
+    for file in files:
+        name = file.relative_to(folder).as_posix()
+        if file.is_file() and name in outputs and digest_bytes(file.read_bytes()) != outputs[name]:
+            found = f"{name} of {folder.name} is not as the run wrote it"
+            raise _damaged(found, "the file whose SHA-256 stands in manifest.json")
 
 
 def load_run(
@@ -274,17 +292,24 @@ def load_run(
 
 
 def _read(folder: Path, file: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    if (folder / file).exists() and not (folder / file).is_file():
+        raise _damaged(f"{file} of {folder.name} is no file", "the tables that the run wrote")
     try:
         return pl.read_parquet(folder / file, columns=None if columns is None else list(columns))
+    except FileNotFoundError as exc:
+        found = f"{file} of {folder.name} is not there"
+        raise _damaged(found, "the tables that the run wrote") from exc
     except (OSError, pl.exceptions.PolarsError) as exc:
-        raise StoreError(
-            Problem(
-                code="run_damaged",
-                found=f"{file} of {folder.name} cannot be read: {type(exc).__name__}",
-                expected="the tables that the run wrote",
-                remedy="score the bundles again",
-            )
-        ) from exc
+        found = f"{file} of {folder.name} is no whole Parquet file"
+        raise _damaged(found, "the tables that the run wrote") from exc
+
+
+def _damaged(found: str, expected: str) -> StoreError:
+    return StoreError(
+        Problem(
+            code="run_damaged", found=found, expected=expected, remedy="score the bundles again"
+        )
+    )
 
 
 def _stored_population(file: Path, manifest: dict[str, Any]) -> Population | None:
@@ -293,12 +318,6 @@ def _stored_population(file: Path, manifest: dict[str, Any]) -> Population | Non
     population = load_population(file)
     scored_with = (manifest.get("population") or {}).get("digest", "")
     if population.digest != scored_with.removeprefix("sha256:"):
-        raise StoreError(
-            Problem(
-                code="run_damaged",
-                found=f"{POPULATION_FILE} is not the population that the run was scored with",
-                expected="the file that the run wrote",
-                remedy="score the bundles again",
-            )
-        )
+        found = f"{POPULATION_FILE} is not the population that the run was scored with"
+        raise _damaged(found, "the file that the run wrote")
     return population

@@ -202,7 +202,18 @@ def test_the_example_of_the_schema_is_the_recommended_file():
         ("format = 1\n[[gate]]\nrule='no_new_event'\nseverity=5", "schema", "no_new_event"),
         ("format = 1\n[[gate]]\nrule='no_new_events'\nseverity=6", "schema", "6"),
         ("format = 1\n[[gate]]\nrule='no_new_events'\nseverity=5\nallow=1", "schema", "allow"),
-        ("format = 1\n[[gate]]\nrule='latency'\npercentile=95", "schema", ""),
+        ("format = 1\n[[gate]]\nrule='latency'\npercentile=95", "gates_invalid", "a limit"),
+        ("x=" + "[" * 5000, "gates_invalid", "nested too deeply"),
+        (
+            "format=1\n[[gate]]\nrule='score_not_below'\nmargin_points=nan\nprobability=0.9",
+            "gates_invalid",
+            "the number nan",
+        ),
+        (
+            "format=1\n[[gate]]\nrule='latency'\npercentile=95\nname='p'\nturns='all'",
+            "gates_invalid",
+            "'p' without a limit",
+        ),
         (
             "format = 1\n[[gate]]\nrule='unanswered_not_above'\n[[gate]]\n"
             "rule='unanswered_not_above'",
@@ -210,7 +221,10 @@ def test_the_example_of_the_schema_is_the_recommended_file():
             "twice",
         ),
     ],
-    ids=["broken", "bytes", "none", "format", "rule", "severity", "option", "limit", "twice"],
+    ids=[
+        *("broken", "bytes", "none", "format", "rule", "severity", "option", "limit", "deep"),
+        *("nan", "limit beside others", "twice"),
+    ],
 )
 def test_a_file_that_is_no_gates_file_says_what_is_wrong(text, code, found):
     data = text if isinstance(text, bytes) else text.encode()

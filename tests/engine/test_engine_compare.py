@@ -7,6 +7,7 @@ import shutil
 
 import polars as pl
 import pytest
+from edited_runs import as_written
 
 from inquesto_core.engine import compare, score
 from inquesto_core.errors import IncomparableError, ProtocolError, SchemaError, StoreError
@@ -32,7 +33,7 @@ def renamed(run, out, change):
     for file in [*out.glob("calls.parquet"), *out.glob("parts/*/calls.parquet")]:
         table = pl.read_parquet(file)
         change(table).with_columns(agent_fingerprint=pl.lit(OTHER)).write_parquet(file)
-    return out
+    return as_written(out)
 
 
 def fix_and_break(table):
@@ -59,7 +60,7 @@ def both(run):
     (out / "records").mkdir()
     shutil.move(out / "record.json", out / "records" / "b.json")
     shutil.copy(run / "record.json", out / "records" / "a.json")
-    return out
+    return as_written(out)
 
 
 def with_manifest(run, out, change):

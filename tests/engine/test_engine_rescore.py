@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -308,3 +309,22 @@ def test_the_key_of_call_names_is_made_of_the_inputs_as_a_list(call):
     assert call_name_key(pl.DataFrame(rows[:1])) != wanted
     none = pl.DataFrame(schema=dict.fromkeys(rows[0], pl.String))
     assert call_name_key(none) == hashlib.sha256(b"call names\0[]").digest()
+
+
+def test_a_record_that_was_edited_is_not_believed(run, tmp_path):
+    copy = tmp_path / "RUN"
+    shutil.copytree(run, copy)
+    file = next(iter([*copy.glob("record.json"), *copy.glob("records/*.json")]))
+    record = json.loads(file.read_bytes())
+    file.write_text(json.dumps({**record, "n": record["n"] + 1}))
+    with pytest.raises(StoreError, match=r"is not as the run wrote it.*run_damaged"):
+        engine.load_run(copy)
+
+
+def test_a_pipe_in_a_table_s_place_is_no_table_and_is_not_waited_for(run, tmp_path):
+    copy = tmp_path / "RUN"
+    shutil.copytree(run, copy)
+    (copy / "events.parquet").unlink()
+    os.mkfifo(copy / "events.parquet")
+    with pytest.raises(StoreError, match=r"events\.parquet of RUN is no file"):
+        engine.load_run(copy)
