@@ -125,7 +125,7 @@ def test_a_lost_table_of_a_partition_is_never_an_empty_one(parted, tmp_path):
     data = lost.read_bytes()
     lost.unlink()
     try:
-        with pytest.raises(StoreError, match=r"segments\.parquet .* cannot be read"):
+        with pytest.raises(StoreError, match=r"segments\.parquet .* is not there"):
             engine.rescore(parted.folder, protocol=DRAFT, out=tmp_path / "OUT")
     finally:
         lost.write_bytes(data)

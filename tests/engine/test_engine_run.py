@@ -195,8 +195,8 @@ BAD = {
     ),
     "unknown scenario": (
         rewrite("call.json", lambda c: c.update(scenario_id="iep-999-none")),
-        None,
-        "excluded",
+        "unknown_scenario",
+        "timing_only",
     ),
     "one channel": (one_track, "mono_input", "excluded"),
     "identical channels": (same_tracks, "channels_identical", "not_evaluated"),
