@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from inquesto_core.cli.cost_options import BUNDLES, COSTS
 from inquesto_core.cli.output import say
 from inquesto_core.cli.remote_option import ALLOW_REMOTE
 
@@ -72,18 +73,8 @@ NOT_PASSED = 1
     type=click.Path(dir_okay=False),
     help="Write the comparison and its gates as Markdown.",
 )
-@click.option(
-    "--costs",
-    default=None,
-    type=click.Path(exists=True, dir_okay=False),
-    help="JSON Lines or CSV: call_id, cost, currency.",
-)
-@click.option(
-    "--bundles",
-    multiple=True,
-    type=click.Path(exists=True),
-    help="The runs' bundles, whose tags `cost` and `cost_currency` tell what a call cost.",
-)
+@COSTS
+@BUNDLES
 @click.option(
     "--regression",
     default=None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from inquesto_core.cli.cost_options import BUNDLES, COSTS
 from inquesto_core.cli.output import say
 
 if TYPE_CHECKING:
@@ -31,18 +32,8 @@ _FILE = click.Path(dir_okay=False)
     type=_FILE,
     help="Write completion against latency and cost as SVG.",
 )
-@click.option(
-    "--costs",
-    default=None,
-    type=click.Path(exists=True, dir_okay=False),
-    help="JSON Lines or CSV: call_id, cost, currency.",
-)
-@click.option(
-    "--bundles",
-    multiple=True,
-    type=click.Path(exists=True),
-    help="The runs' bundles, whose tags `cost` and `cost_currency` tell what a call cost.",
-)
+@COSTS
+@BUNDLES
 @click.option("--json", "as_json", is_flag=True, help="Print the leaderboard as JSON.")
 def command(
     sources: tuple[str, ...],

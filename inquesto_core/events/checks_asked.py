@@ -10,7 +10,7 @@ import jmespath.exceptions
 import polars as pl
 
 from inquesto_core.canonical import canonical_bytes
-from inquesto_core.errors import Problem, ProtocolError
+from inquesto_core.events.asked_of_scenarios import refuse_contradictions
 from inquesto_core.events.checks_said import WORD
 from inquesto_core.protocol import ASSERTIONS
 
@@ -34,18 +34,12 @@ def check_checks(population: Population, *, protocol: ChecksProtocol | Any) -> N
         ``checks_invalid``: a scenario says nothing of checks, names one twice, asks about tools
         that the population does not name, or has a path that is no JMESPath.
     """
-    for at, scenario in enumerate(population.scenarios):
-        for key, found, expected in _contradictions(scenario, population, protocol):
-            raise ProtocolError(
-                Problem(
-                    code="checks_invalid",
-                    file=population.name,
-                    pointer=f"/scenarios/{at}{key}",
-                    found=found,
-                    expected=expected,
-                    remedy="see docs/checks.md",
-                )
-            )
+    refuse_contradictions(
+        population,
+        lambda scenario: _contradictions(scenario, population, protocol),
+        code="checks_invalid",
+        page="docs/checks.md",
+    )
 
 
 def _contradictions(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from inquesto_core.errors import Problem, ProtocolError
+from inquesto_core.events.asked_of_scenarios import refuse_contradictions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -29,18 +29,12 @@ def check_signals(population: Population, *, protocol: SignalsProtocol) -> None:
         ``signals_invalid``: a scenario says nothing of signals, or asks for a clean exit where the
         population names no end-of-call tool.
     """
-    for at, scenario in enumerate(population.scenarios):
-        for key, found, expected in _contradictions(scenario, population, protocol):
-            raise ProtocolError(
-                Problem(
-                    code="signals_invalid",
-                    file=population.name,
-                    pointer=f"/scenarios/{at}{key}",
-                    found=found,
-                    expected=expected,
-                    remedy="see docs/signals.md",
-                )
-            )
+    refuse_contradictions(
+        population,
+        lambda scenario: _contradictions(scenario, population, protocol),
+        code="signals_invalid",
+        page="docs/signals.md",
+    )
 
 
 def _contradictions(
