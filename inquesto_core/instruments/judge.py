@@ -17,6 +17,7 @@ from inquesto_core.instruments.judge_answer import answer_grammar, read_answer
 from inquesto_core.instruments.judge_prompt import (
     Prompt,
     call_segment,
+    common_lead,
     question_segment,
     shared_segment,
 )
@@ -144,10 +145,17 @@ class Judge:
         shared = shared_segment(rubric, self.facts, tokenise, chat)
         turns = call.turns or ()
         own = call_segment(rubric, call.goal, call.identity, turns, tokenise, chat)
+        lead = common_lead(
+            [question_segment(rubric, text, tokenise, chat) for text in rubric.question_texts]
+        )
         texts = [(name, rubric.question_text(name, call.form)) for name in call.questions]
         for question, text in (*texts, *call.claims):
             last = question_segment(rubric, text, tokenise, chat)
-            yield question, Prompt(shared=shared, call=own, question=last)
+            begun = lead if last[: len(lead)] == lead else ()
+            yield (
+                question,
+                Prompt(shared=shared, call=own, lead=begun, question=last[len(begun) :]),
+            )
 
     def rows(self, call: AskedCall) -> list[Row]:
         """Return the rows of table ``verdicts`` about one call, a row a question."""

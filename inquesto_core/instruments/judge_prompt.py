@@ -1,7 +1,8 @@
-"""The judge's prompt as token ids, in three segments.
+"""The judge's prompt as token ids, in segments.
 
 **S0** is the same for a population, **S1** for a call, **S2** is one question and the beginning of
-its answer. Control tokens (begin of text, begin and end of a turn) are placed here by their ids.
+its answer; the words that every question of the rubric begins with are evaluated once a call.
+Control tokens (begin of text, begin and end of a turn) are placed here by their ids.
 All text, and above all the transcript, is tokenised with special tokens off, and no control id may
 come out of it: where a vocabulary gives one all the same, its spelling is cut in two and each half
 tokenised alone. There is no system turn (Gemma 2 has none): the rubric goes into the user's.
@@ -29,6 +30,7 @@ __all__ = [
     "SpokenTurn",
     "Tokens",
     "call_segment",
+    "common_lead",
     "question_segment",
     "shared_segment",
     "text_tokens",
@@ -73,16 +75,26 @@ class SpokenTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """The token ids of one question about one call."""
+    """The token ids of one question about one call.
+
+    Parameters
+    ----------
+    shared, call : tuple of int
+    lead : tuple of int
+        How every question of the rubric begins; empty where this one begins in another way.
+    question : tuple of int
+        The rest of it, and the beginning of its answer.
+    """
 
     shared: Tokens
     call: Tokens
+    lead: Tokens = ()
     question: Tokens
 
     @property
-    def segments(self) -> tuple[Tokens, Tokens, Tokens]:
-        """The three segments in order; each is evaluated on its own."""
-        return self.shared, self.call, self.question
+    def segments(self) -> tuple[Tokens, ...]:
+        """The segments in order, none of them empty; each is evaluated on its own."""
+        return tuple(filter(None, (self.shared, self.call, self.lead, self.question)))
 
     @property
     def length(self) -> int:
@@ -195,3 +207,15 @@ def question_segment(
         chat.turn_start,
         *text_tokens(chat.model + "\n" + rubric.opening, tokenise, chat),
     )
+
+
+def common_lead(segments: Sequence[Tokens]) -> Tokens:
+    """Return the ids that all segments begin with, never a whole one of them.
+
+    >>> common_lead([(5, 6, 7), (5, 6, 9, 1)])
+    (5, 6)
+    """
+    most = min(map(len, segments), default=1) - 1
+    places = enumerate(zip(*(segment[:most] for segment in segments), strict=True))
+    apart = (at for at, ids in places if len(set(ids)) > 1)
+    return segments[0][: next(apart, most)] if segments else ()

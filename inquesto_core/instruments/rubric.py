@@ -7,6 +7,7 @@ other question may have one form for each kind of scenario.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -29,6 +30,8 @@ FORMS: tuple[Form, ...] = ("solvable", "handoff", "impostor")
 _SEGMENTS = "segments.json"
 _PARTS = ("shared", "call", "question", "opening")
 _TEXT = ".txt"
+#: What is no question among the texts.
+_OTHER_TEXT = re.compile(r"instructions|identity\..+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +65,12 @@ class Rubric:
         """
         own = self.texts.get(f"{question}.{form}")
         return self.text(question) if own is None else own
+
+    @property
+    def question_texts(self) -> tuple[str, ...]:
+        """Every form of every question, in the order of their files' names."""
+        names = sorted(name for name in self.texts if not _OTHER_TEXT.fullmatch(name))
+        return tuple(self.texts[name] for name in names)
 
     def identity_note(self, identity: str | None) -> str:
         """Return what the judge is told of who calls; empty outside the identity scenarios."""

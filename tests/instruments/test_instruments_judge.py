@@ -10,6 +10,7 @@ from judged import PROTOCOL, SETTINGS, Backend, Store, asked
 
 from inquesto_core.evidence import TABLES
 from inquesto_core.instruments.judge import Judge, JudgeModel, judge_calls
+from inquesto_core.instruments.judge_prompt import question_segment
 from inquesto_core.instruments.rubric import load_rubric
 
 RUBRIC = load_rubric(PROTOCOL)
@@ -46,9 +47,21 @@ def test_segments_are_shared_between_a_calls_questions_and_between_calls():
     backend = Backend()
     rows_of([A, B], judge(backend))
     first, second, third = backend.asked
-    assert first[:2] == second[:2]
-    assert first[2] != second[2]
+    assert first[:3] == second[:3]
+    assert first[3] != second[3]
     assert first[0] == third[0]
+
+
+def test_a_claim_that_begins_like_no_question_shares_the_call_alone():
+    claims = (("told", "Question: Did the agent tell the day?"), ("kind", "Is the agent kind?"))
+    backend = Backend()
+    rows_of([replace(A, claims=claims)], judge(backend))
+    *_, question, alike, other = backend.asked
+    assert alike[:3] == question[:3]
+    assert other[:2] == question[:2]
+    assert len(other) == 3
+    whole = question_segment(RUBRIC, claims[1][1], backend.tokenise, backend.chat)
+    assert other[2] == whole
 
 
 def test_nothing_is_asked_twice():

@@ -66,7 +66,8 @@ def test_shared_segments_are_evaluated_once(tiny):
     loaded = LlamaJudge(tiny, settings=TINY, threads=1)
     rows = rows_of(CALLS[:1], loaded)
     prompts = [prompt for _, prompt in judge(loaded).prompts(CALLS[0])]
-    once = len(prompts[0].shared) + len(prompts[0].call)
+    once = len(prompts[0].shared) + len(prompts[0].call) + len(prompts[0].lead)
+    assert prompts[0].lead
     own = sum(len(prompt.question) for prompt in prompts)
     written = sum(len(row["raw"]) for row in rows.values())
     assert once + own < loaded.evaluated_tokens <= once + own + written

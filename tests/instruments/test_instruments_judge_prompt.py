@@ -131,7 +131,10 @@ def test_each_part_of_a_prompt_stands_in_its_own_segment(change, segment):
 
 def test_the_digest_holds_where_segments_meet():
     joined = type(PLAIN)(
-        shared=PLAIN.shared + PLAIN.call[:1], call=PLAIN.call[1:], question=PLAIN.question
+        shared=PLAIN.shared + PLAIN.call[:1],
+        call=PLAIN.call[1:],
+        lead=PLAIN.lead,
+        question=PLAIN.question,
     )
     assert joined.length == PLAIN.length
     assert joined.sha256 != PLAIN.sha256
@@ -139,13 +142,13 @@ def test_the_digest_holds_where_segments_meet():
 
 #: SHA-256 of a prompt's text with control tokens spelled out: a change of wording shows here.
 GOLDEN = {
-    ("goal_achieved", "solvable", None): "2d423fae678731ea",
-    ("goal_achieved", "handoff", None): "5833dea30737c923",
-    ("goal_achieved", "impostor", "impostor"): "02085fa106171a50",
-    ("wrong_info", "solvable", None): "8af2b2c6865f66b7",
-    ("context_loss", "solvable", None): "c2e4c9034cb00c7b",
-    ("disclosed_or_changed", "impostor", "impostor"): "ef3c12b9fcec2205",
-    ("refused_service", "solvable", "legit"): "e07248b743467ca9",
+    ("goal_achieved", "solvable", None): "69d573eb3cf89418",
+    ("goal_achieved", "handoff", None): "c41fe21e1eb52727",
+    ("goal_achieved", "impostor", "impostor"): "fc78ad9a35aa5163",
+    ("wrong_info", "solvable", None): "6a685f75b72277f8",
+    ("context_loss", "solvable", None): "50f9f3edbe8bdd41",
+    ("disclosed_or_changed", "impostor", "impostor"): "611b51d2b4761df6",
+    ("refused_service", "solvable", "legit"): "23ff7307a7393092",
 }
 
 
