@@ -20,16 +20,20 @@ from inquesto_core.instruments.rubric import load_rubric
 from inquesto_core.report.label_sheet import AskedItem, SheetCall, sheet_csv, sheet_page
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inquesto_core.compare.review_key import ReviewKey
     from inquesto_core.instruments.judge import AskedCall
     from inquesto_core.instruments.rubric import Rubric
+    from inquesto_core.protocol import Population, Protocol
 
 __all__ = [
     "KEY_FILE",
     "WrittenSheet",
     "seeded_secret",
     "shown_digest",
-    "write_new_folder",
     "write_sheet",
+    "write_sheet_files",
 ]
 
 KEY_FILE = "key.json"
@@ -126,22 +130,14 @@ def write_sheet(
         strata=tuple((name, sizes[name], taken.get(name, 0)) for name in sorted(sizes)),
         items=items,
     )
-    shown = _sheet_calls(items, readable, load_rubric(law))
-    page = sheet_page(
-        shown,
-        sheet=key.sheet,
-        facts=people.facts,
-        instructions=load_rubric(law).text("instructions"),
-    )
-    folder = write_new_folder(
+    folder = write_sheet_files(
         Path(out),
-        {
-            f"{_LABELLERS}/{PAGE_FILE}": page.encode(),
-            f"{_LABELLERS}/{LABELS_FILE}": sheet_csv(
-                item for call in shown for item in call.items
-            ).encode(),
-            KEY_FILE: pretty_bytes(key.document()),
-        },
+        _sheet_calls(items, readable, load_rubric(law)),
+        key=key,
+        page=f"{_LABELLERS}/{PAGE_FILE}",
+        answers=f"{_LABELLERS}/{LABELS_FILE}",
+        protocol=law,
+        population=people,
     )
     return WrittenSheet(
         for_labellers=folder / _LABELLERS, key=key, without_transcript=len(calls) - len(readable)
@@ -177,7 +173,42 @@ def _sheet_calls(
     ]
 
 
-def write_new_folder(folder: Path, files: dict[str, bytes]) -> Path:
+def write_sheet_files(
+    folder: Path,
+    shown: Sequence[SheetCall],
+    *,
+    key: SheetKey | ReviewKey,
+    page: str,
+    answers: str,
+    protocol: Protocol,
+    population: Population,
+) -> Path:
+    """Write a sheet's page and empty CSV for people, and its key for the owner, and return where.
+
+    Parameters
+    ----------
+    page, answers : str
+        Their files within `folder`, which is new or empty.
+
+    Raises
+    ------
+    StoreError
+        ``out_not_empty``, ``run_unwritable``.
+    """
+    html = sheet_page(
+        shown,
+        sheet=key.sheet,
+        facts=population.facts,
+        instructions=load_rubric(protocol).text("instructions"),
+    )
+    csv = sheet_csv(item for call in shown for item in call.items)
+    return _write_new_folder(
+        folder,
+        {page: html.encode(), answers: csv.encode(), KEY_FILE: pretty_bytes(key.document())},
+    )
+
+
+def _write_new_folder(folder: Path, files: dict[str, bytes]) -> Path:
     """Write files into a new or empty folder that only its owner can read, and return it.
 
     Raises

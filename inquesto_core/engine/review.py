@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from inquesto_core.canonical import pretty_bytes
 from inquesto_core.compare.critical import CRITICAL_SEVERITY
 from inquesto_core.compare.labels import parse_labels
 from inquesto_core.compare.review_estimates import ReviewEstimates, review_estimates
@@ -23,12 +22,12 @@ from inquesto_core.compare.review_sampling import (
 )
 from inquesto_core.compare.sampling import item_name
 from inquesto_core.engine.judging import asked_calls
-from inquesto_core.engine.labelling import KEY_FILE, seeded_secret, write_new_folder
+from inquesto_core.engine.labelling import KEY_FILE, seeded_secret, write_sheet_files
 from inquesto_core.engine.run_protocol import population_of_run, protocol_of_run
 from inquesto_core.engine.stored import StoredRun, load_run
 from inquesto_core.errors import IncomparableError, Problem, StoreError
 from inquesto_core.instruments.rubric import Rubric, load_rubric
-from inquesto_core.report.label_sheet import AskedItem, SheetCall, sheet_csv, sheet_page
+from inquesto_core.report.label_sheet import AskedItem, SheetCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -221,20 +220,14 @@ def _write(
         _sheet_call(asked[call_id], tools.get(call_id, ()), names, critical, rubric, law)
         for call_id in drawn["call_id"]
     ]
-    page = sheet_page(
-        shown,
-        sheet=key.sheet,
-        facts=people.facts,
-        instructions=rubric.text("instructions"),
-    )
-    answers = sheet_csv(item for call in shown for item in call.items)
-    write_new_folder(
+    write_sheet_files(
         folder,
-        {
-            f"{_REVIEWERS}/{PAGE_FILE}": page.encode(),
-            f"{_REVIEWERS}/{ANSWERS_FILE}": answers.encode(),
-            KEY_FILE: pretty_bytes(key.document()),
-        },
+        shown,
+        key=key,
+        page=f"{_REVIEWERS}/{PAGE_FILE}",
+        answers=f"{_REVIEWERS}/{ANSWERS_FILE}",
+        protocol=law,
+        population=people,
     )
 
 
