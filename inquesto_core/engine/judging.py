@@ -22,6 +22,7 @@ import polars as pl
 from inquesto_core.canonical import digest_json
 from inquesto_core.engine.executors import Lost
 from inquesto_core.engine.extract import protocol_name, require_shared
+from inquesto_core.engine.judge_markers import with_markers
 from inquesto_core.errors import InstrumentError, Problem
 from inquesto_core.events.judged import asked_where, judged_questions
 from inquesto_core.events.predicates import asked_claims
@@ -51,6 +52,7 @@ __all__ = [
     "ChosenJudge",
     "Judged",
     "answers_made_by",
+    "ask_calls",
     "asked_calls",
     "choose_judge",
     "judge_run",
@@ -180,11 +182,12 @@ def _form(identity: str | None, *, is_handoff: bool) -> Form:
 def _spoken(transcript: pl.DataFrame) -> dict[str, tuple[SpokenTurn, ...]]:
     """Return each call's turns: what was heard, where that differs from what was written."""
     turns = transcript.sort("call_id", "position").select(
-        "call_id", "speaker", text=pl.coalesce("heard_text", "text")
+        "call_id", "speaker", "start_ms", text=pl.coalesce("heard_text", "text")
     )
     by_call: dict[str, list[SpokenTurn]] = {}
-    for call_id, speaker, text in turns.rows():
-        by_call.setdefault(call_id, []).append(SpokenTurn(speaker=speaker, text=text or ""))
+    for call_id, speaker, start_ms, text in turns.rows():
+        spoken = SpokenTurn(speaker=speaker, text=text or "", start_ms=start_ms)
+        by_call.setdefault(call_id, []).append(spoken)
     return {call_id: tuple(spoken) for call_id, spoken in by_call.items()}
 
 
@@ -353,7 +356,9 @@ def judge_run(
     InstrumentError
         The model cannot be loaded or fails.
     """
-    calls = asked_calls(tables, protocol=protocol, population=population)
+    rubric = load_rubric(protocol)
+    asked = asked_calls(tables, protocol=protocol, population=population)
+    calls = with_markers(asked, tables, rubric.markers)
     if executor.is_remote and calls:
         asking = _Asking(
             spec=chosen.spec,
@@ -363,17 +368,40 @@ def judge_run(
             facts=tuple(population.facts.items()),
             kept=kept.resolve(),
         )
-        answered = _ask_elsewhere(calls, asking, chosen, load_rubric(protocol), executor, progress)
-    else:
-        asker = _Asker(chosen, protocol=protocol, facts=population.facts, kept=kept)
-        try:
-            answered = _Answered(
-                rows=asker.rows(calls, progress),
-                device=asker.backend.device,
-                build=asker.backend.build,
-            )
-        finally:
-            asker.backend.close()
+        answered = _ask_elsewhere(calls, asking, chosen, rubric, executor, progress)
+        return _judged(answered, chosen, rubric)
+    return ask_calls(
+        calls, chosen, protocol=protocol, facts=population.facts, kept=kept, progress=progress
+    )
+
+
+def ask_calls(
+    calls: Sequence[AskedCall],
+    chosen: ChosenJudge,
+    *,
+    protocol: Protocol,
+    facts: Mapping[str, Any],
+    kept: Location,
+    progress: Callable[[int, int], None],
+) -> Judged:
+    """Return the chosen model's answers about calls, asked in this process.
+
+    Parameters
+    ----------
+    facts : mapping
+        The population's account record.
+    kept : Location
+        As for `judge_run`.
+    """
+    asker = _Asker(chosen, protocol=protocol, facts=facts, kept=kept)
+    try:
+        answered = _Answered(
+            rows=asker.rows(calls, progress),
+            device=asker.backend.device,
+            build=asker.backend.build,
+        )
+    finally:
+        asker.backend.close()
     return _judged(answered, chosen, load_rubric(protocol))
 
 

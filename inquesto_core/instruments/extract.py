@@ -14,6 +14,7 @@ from inquesto_core.bundle.excluded import as_excluded
 from inquesto_core.canonical import canonical_bytes
 from inquesto_core.errors import Problem
 from inquesto_core.evidence.rows import bundle_rows
+from inquesto_core.evidence.tables import TIMING_CARRIED
 from inquesto_core.instruments.audio import Recording, decode_call
 from inquesto_core.instruments.foreground_network import load_network
 from inquesto_core.instruments.hearing import hear
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from inquesto_core.instruments.vad import SileroVad
     from inquesto_core.protocol import Protocol
 
-__all__ = ["TIMING_CARRIED", "measure_call", "media_limits", "problem_row", "unmeasured_call"]
+__all__ = ["measure_call", "media_limits", "problem_row", "unmeasured_call"]
 
 Row = dict[str, Any]
 _SIDES: tuple[Side, Side] = ("caller", "agent")
@@ -46,8 +47,6 @@ _CHANNEL_SILENT = "channel_silent"
 _NO_AUDIO = "no_audio"
 #: The transcript's clock is not the recording's.
 _SHIFTED = "transcript_shifted"
-#: Timing comes with the bundle, as it was measured of a recording that is not there any more.
-TIMING_CARRIED = "timing_carried"
 #: It was measured by other rules than this protocol's.
 _EVIDENCE_MISSING = "evidence_missing"
 #: Classes of timing uncertainty: a party in front of a near background, and any other.

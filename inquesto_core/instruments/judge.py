@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from inquesto_core.instruments.judge_llama import RawAnswer
-    from inquesto_core.instruments.judge_prompt import ChatFormat, SpokenTurn, Tokens
+    from inquesto_core.instruments.judge_prompt import ChatFormat, Markers, SpokenTurn, Tokens
     from inquesto_core.instruments.judge_settings import JudgeSettings
     from inquesto_core.instruments.rubric import Form, Rubric
 
@@ -106,6 +106,8 @@ class AskedCall:
         Those whose text is the population's: claims among its predicates.
     turns : tuple of SpokenTurn or None
         None = there is no transcript, and so nothing to read.
+    markers : Markers or None
+        What happened beside the words; None where the rubric asks for none.
     """
 
     call_id: str
@@ -115,6 +117,7 @@ class AskedCall:
     questions: tuple[str, ...]
     turns: tuple[SpokenTurn, ...] | None
     claims: tuple[tuple[str, str], ...] = ()
+    markers: Markers | None = None
 
     @property
     def every_question(self) -> tuple[str, ...]:
@@ -144,7 +147,7 @@ class Judge:
         tokenise, chat = backend.tokenise, backend.chat
         shared = shared_segment(rubric, self.facts, tokenise, chat)
         turns = call.turns or ()
-        own = call_segment(rubric, call.goal, call.identity, turns, tokenise, chat)
+        own = call_segment(rubric, call.goal, call.identity, turns, tokenise, chat, call.markers)
         lead = common_lead(
             [question_segment(rubric, text, tokenise, chat) for text in rubric.question_texts]
         )

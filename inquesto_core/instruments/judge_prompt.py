@@ -10,6 +10,7 @@ tokenised alone. There is no system turn (Gemma 2 has none): the rubric goes int
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import json
 import re
@@ -20,12 +21,14 @@ from inquesto_core.canonical import canonical_bytes, digest_json
 from inquesto_core.errors import InstrumentError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from inquesto_core.instruments.rubric import Rubric
 
 __all__ = [
     "ChatFormat",
+    "Marker",
+    "Markers",
     "Prompt",
     "SpokenTurn",
     "Tokens",
@@ -71,6 +74,35 @@ class SpokenTurn:
 
     speaker: str
     text: str
+    start_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marker:
+    """What happened at a time of the call, beside its words.
+
+    Parameters
+    ----------
+    kind : str
+        ``overlap``, ``silence`` or ``tool``.
+    text : str
+        How long it took, or how the tool call ended.
+    name : str, optional
+        The tool's, as the trace has it.
+    """
+
+    kind: str
+    at_ms: int
+    text: str
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Markers:
+    """The markers of a call in order of time, and the kinds of which some or all are not known."""
+
+    found: tuple[Marker, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,19 +177,42 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
     return _PLACE.sub(lambda place: values.get(place[1], place[0]), template)
 
 
-def transcript_text(turns: Sequence[SpokenTurn]) -> str:
-    r"""Return the transcript, one line a turn.
+def transcript_text(turns: Sequence[SpokenTurn], markers: Markers | None = None) -> str:
+    r"""Return the transcript, one line a turn, and a line for each marker where it falls.
 
     A turn is a quoted JSON string without line breaks, so that no spoken words can end it and
-    begin another.
+    begin another; a tool's name is quoted alike. Where a turn's time is not known no marker has a
+    place, and one line says so.
 
     >>> print(transcript_text([SpokenTurn(speaker="agent", text='Hi"\n[1] caller: "x')]))
     [0] agent: "Hi\" [1] caller: \"x"
     """
-    return "\n".join(
-        f"[{at}] {turn.speaker}: {json.dumps(' '.join(turn.text.split()), ensure_ascii=False)}"
+    lines = [
+        f"[{at}] {turn.speaker}: {_quoted(' '.join(turn.text.split()))}"
         for at, turn in enumerate(turns)
-    )
+    ]
+    if markers is None:
+        return "\n".join(lines)
+    starts = [turn.start_ms for turn in turns if turn.start_ms is not None]
+    unknown = set(markers.unknown)
+    if len(starts) < len(turns):
+        unknown |= {marker.kind for marker in markers.found}
+        return "\n".join([*lines, *_not_known(unknown)])
+    latest = list(itertools.accumulate(starts, max))
+    for marker in reversed(markers.found):
+        place = bisect.bisect_right(latest, marker.at_ms)
+        name = "" if marker.name is None else f" {_quoted(marker.name)}"
+        lines.insert(place, f"[{marker.kind}]{name} {marker.text}")
+    return "\n".join([*lines, *_not_known(unknown)])
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _not_known(kinds: Iterable[str]) -> list[str]:
+    told = ", ".join(sorted(kinds))
+    return [f"[not known when] {told}"] if told else []
 
 
 def shared_segment(
@@ -182,12 +237,13 @@ def call_segment(
     turns: Sequence[SpokenTurn],
     tokenise: Callable[[str], Sequence[int]],
     chat: ChatFormat,
+    markers: Markers | None = None,
 ) -> Tokens:
     """Return S1: what the caller wants, who calls, and the transcript."""
     values = {
         "goal": goal,
         "identity": rubric.identity_note(identity),
-        "transcript": transcript_text(turns),
+        "transcript": transcript_text(turns, markers),
     }
     return text_tokens(_filled(rubric.call, values), tokenise, chat)
 

@@ -8,7 +8,7 @@ other question may have one form for each kind of scenario.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from inquesto_core.canonical import digest_json, strict_json
@@ -29,6 +29,9 @@ FORMS: tuple[Form, ...] = ("solvable", "handoff", "impostor")
 
 _SEGMENTS = "segments.json"
 _PARTS = ("shared", "call", "question", "opening")
+_MARKERS = "markers"
+#: What a rubric may ask to be told beside the words.
+_MARKER_KINDS = ("overlap", "silence", "tool")
 _TEXT = ".txt"
 #: What is no question among the texts.
 _OTHER_TEXT = re.compile(r"instructions|identity\..+")
@@ -44,6 +47,9 @@ class Rubric:
         File name without ``.txt`` to its text.
     shared, call, question, opening : str
         How a prompt's segments are made of them; ``{name}`` is replaced.
+    markers : mapping of str to int
+        What the transcript shows beside the words: ``overlap`` and ``silence`` from so many ms on,
+        ``tool`` calls (the number says nothing). Empty: words alone.
     sha256 : str
         Digest of the whole folder.
     """
@@ -54,6 +60,7 @@ class Rubric:
     question: str
     opening: str
     sha256: str
+    markers: Mapping[str, int] = field(default_factory=dict)
 
     def question_text(self, question: str, form: Form) -> str:
         """Return a question's text: the form's own where there is one.
@@ -109,8 +116,16 @@ def load_rubric(protocol: Protocol) -> Rubric:
     if _SEGMENTS not in files:
         raise _incomplete(f"has no {_SEGMENTS}", "how the prompt is put together")
     parts = strict_json(read_file(files[_SEGMENTS]), file=_SEGMENTS)
-    if not isinstance(parts, dict) or sorted(parts) != sorted(_PARTS):
-        raise _incomplete(f"{_SEGMENTS} has other keys", f"the keys {', '.join(_PARTS)}")
+    if not isinstance(parts, dict) or sorted({*parts, _MARKERS}) != sorted((*_PARTS, _MARKERS)):
+        expected = f"the keys {', '.join(_PARTS)}, and {_MARKERS} where it asks for any"
+        raise _incomplete(f"{_SEGMENTS} has other keys", expected)
+    markers = parts.get(_MARKERS, {})
+    if not isinstance(markers, dict) or not all(
+        kind in _MARKER_KINDS and type(least) is int and least >= 0
+        for kind, least in markers.items()
+    ):
+        expected = f"{', '.join(_MARKER_KINDS)}, each with a whole number of ms"
+        raise _incomplete(f"{_SEGMENTS} has other {_MARKERS}", expected)
     texts = {
         file.removesuffix(_TEXT): read_file(path).decode("utf-8", errors="strict")
         for file, path in files.items()

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from inquesto_core.errors import InstrumentError, Problem
+from inquesto_core.instruments.telemetry import forbid_telemetry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,6 +112,7 @@ def _load(
 ) -> tuple[Any, Any, tuple[int, ...]]:
     """Return model, tokenizer, and the tokens that are never speech."""
     try:
+        forbid_telemetry()
         from faster_whisper import WhisperModel
         from faster_whisper.tokenizer import Tokenizer
         from faster_whisper.transcribe import get_suppressed_tokens

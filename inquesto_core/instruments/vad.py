@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inquesto_core.errors import InstrumentError, Problem
+from inquesto_core.instruments.telemetry import forbid_telemetry
 from inquesto_core.instruments.vad_forward import Forward
 from inquesto_core.instruments.vad_weights import read_weights
 
@@ -86,6 +87,7 @@ class SileroVad:
     """
 
     def __init__(self, pin: VadPin) -> None:
+        forbid_telemetry()
         import onnxruntime
 
         options = onnxruntime.SessionOptions()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 
@@ -65,6 +66,29 @@ def test_a_rubric_that_cannot_make_a_prompt_is_refused(folder, file, text, found
         path.write_text(text, encoding="utf-8")
     with pytest.raises(ProtocolError, match=f"{found}.*rubric_incomplete"):
         load_rubric(load_protocol(folder))
+
+
+def with_segments(folder, **more):
+    path = folder / "rubric" / "segments.json"
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), **more}), encoding="utf-8")
+    return load_protocol(folder)
+
+
+@pytest.mark.parametrize(
+    "markers",
+    [["tool"], {"laughter": 1}, {"silence": -1}, {"silence": 2.5}, {"tool": True}, None],
+    ids=str,
+)
+def test_markers_that_are_none_are_refused(folder, markers):
+    with pytest.raises(ProtocolError, match=r"other markers.*rubric_incomplete"):
+        load_rubric(with_segments(folder, markers=markers))
+
+
+def test_a_rubric_may_ask_for_markers_and_ours_does_not(folder):
+    asked = load_rubric(with_segments(folder, markers={"overlap": 500, "tool": 0}))
+    assert asked.markers == {"overlap": 500, "tool": 0}
+    assert asked.sha256 != RUBRIC.sha256
+    assert RUBRIC.markers == {}
 
 
 def test_a_question_without_a_text_is_refused():
