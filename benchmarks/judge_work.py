@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """How much work a judged call is, beside the usual ways to ask the same model the same questions.
 
-Tokens evaluated and wall time a call, everything in one process and in turning order, over the same
-transcripts and rubric: ours, one chat completion a question with a reset before each, the same with
-the library's own reuse of what the last prompt shares, and one completion that answers all
-questions in one object. All of them are greedy and bound by a grammar to the same form of answer,
-so what differs is how prompts come to be evaluated. Then the same calls in the opposite order: how
-far do the probabilities of the verdict words move?
+Tokens evaluated (those of prompts apart: what a model writes is its own) and time a call,
+everything in one process and in turning order, over the same transcripts and rubric: ours, one chat
+completion a question with a reset before each, the same with the library's own reuse of what the
+last prompt shares, and one completion that answers all questions in one object. All of them are
+greedy and bound by a grammar to the same form of answer, so what differs is how prompts come to be
+evaluated. Then the same calls in the opposite order: how far do the probabilities of the verdict
+words move?
 
     INQUESTO_MODELS=FOLDER python benchmarks/judge_work.py [--model FILE.gguf] [--calls N]
 
@@ -100,6 +101,7 @@ class Work:
     wall_s: float = 0.0
     processor_s: float = 0.0
     evaluated: int = 0
+    prompts: int = 0
 
 
 def sample_calls(count: int) -> list[AskedCall]:
@@ -159,6 +161,21 @@ class VerdictWords:
         return logits
 
 
+@dataclass(slots=True)
+class Count:
+    """Counts what is evaluated; an answer comes a token at a time, a prompt in longer pieces."""
+
+    evaluate: Callable[[Sequence[int]], None]
+    evaluated: int = 0
+    prompts: int = 0
+
+    def __call__(self, tokens: Sequence[int]) -> None:
+        """Evaluate tokens."""
+        self.evaluated += len(tokens)
+        self.prompts += len(tokens) if len(tokens) > 1 else 0
+        self.evaluate(tokens)
+
+
 class Usual:
     """The model behind the library's own chat completion, at no temperature, seed given."""
 
@@ -177,13 +194,8 @@ class Usual:
             verbose=False,
         )
         self.words = [self.model.tokenize(word, add_bos=False)[0] for word in (b"true", b"false")]
-        self.evaluated = 0
-        self._whole = self.model.eval
-        self.model.eval = self._counted
-
-    def _counted(self, tokens: Sequence[int]) -> None:
-        self.evaluated += len(tokens)
-        self._whole(tokens)
+        self.count = Count(self.model.eval)
+        self.model.eval = self.count
 
     def prompt(self, call: AskedCall, questions: str) -> str:
         """Return the words that ours are given, as one message."""
@@ -268,11 +280,8 @@ class Ours:
             settings=settings,
             store=NothingKept(),
         )
-
-    @property
-    def evaluated(self) -> int:
-        """Tokens evaluated so far."""
-        return self.backend.evaluated_tokens
+        self.count = Count(self.backend._decode)
+        self.backend._decode = self.count  # type: ignore[method-assign]
 
     def ask(self, call: AskedCall) -> None:
         """Ask a call's questions."""
@@ -302,11 +311,13 @@ def measured(path: Path, calls: Sequence[AskedCall], threads: int) -> dict[str, 
     for turn, call in enumerate(calls):
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
             way, ask = ways[name]
-            evaluated, wall, processor = way.evaluated, time.perf_counter(), time.process_time()
+            evaluated, prompts = way.count.evaluated, way.count.prompts
+            wall, processor = time.perf_counter(), time.process_time()
             ask(call)
             spent[name].wall_s += time.perf_counter() - wall
             spent[name].processor_s += time.process_time() - processor
-            spent[name].evaluated += way.evaluated - evaluated
+            spent[name].evaluated += way.count.evaluated - evaluated
+            spent[name].prompts += way.count.prompts - prompts
     return spent
 
 
@@ -337,10 +348,16 @@ def report(path: Path, calls: Sequence[AskedCall], threads: int) -> None:
     print(
         f"\n{path.name}: {len(calls)} calls, {len(QUESTIONS)} questions each, {threads} thread(s)"
     )
-    print("| way | tokens a call | x ours | wall s a call | x ours | processor s a call | x ours |")
-    print("|---|---|---|---|---|---|---|")
+    heads = ("tokens a call", "of prompts", "wall s a call", "processor s a call")
+    print("| way | " + " | ".join(f"{head} | x ours" for head in heads) + " |")
+    print("|---|" + "---|---|" * len(heads))
     for name, work in spent.items():
-        cells = [f"{work.evaluated / len(calls):.0f}", f"{work.evaluated / own.evaluated:.2f}"]
+        cells = []
+        for mine_n, theirs_n in (
+            (own.evaluated, work.evaluated),
+            (own.prompts, work.prompts),
+        ):
+            cells += [f"{theirs_n / len(calls):.0f}", f"{theirs_n / mine_n:.3f}"]
         for mine, theirs in (
             (own.wall_s, work.wall_s),
             (own.processor_s, work.processor_s),
