@@ -280,12 +280,16 @@ class Ours:
             settings=settings,
             store=NothingKept(),
         )
+        chat, tokenise = self.backend.chat, self.backend.tokenise
+        head = chat.model + "\n"
+        self.opening = len(tokenise(head + self.judge.rubric.opening)) - len(tokenise(head))
         self.count = Count(self.backend._decode)
         self.backend._decode = self.count  # type: ignore[method-assign]
 
     def ask(self, call: AskedCall) -> None:
-        """Ask a call's questions."""
+        """Ask a call's questions; the answer's opening is in our prompts, and is no prompt."""
         self.judge.rows(call)
+        self.count.prompts -= self.opening * len(call.questions)
 
     def verdicts(self, call: AskedCall) -> Verdicts:
         """Return the verdict words' probabilities, each answer broken off there."""
