@@ -5,7 +5,8 @@ Scenarios are drawn from a world in which agents differ from scenario to scenari
 calls that a population has (12, or 3 where identity is tested), and compared: in each simulated
 population the interval holds the world's true difference, or it does not. Beside the studentised
 cluster bootstrap that `compare` prints stand the percentile interval of the same resamples and the
-naive one that takes single calls as independent. With --waits the same for median and p95 of waits.
+naive one that takes single calls as independent. With --waits the same for median and p95 of waits,
+with --labels for the difference that labels correct.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from inquesto_core.compare.bootstrap import (
     percentile_interval,
     studentised,
 )
+from inquesto_core.compare.calibration import Measured
+from inquesto_core.compare.corrected import corrected_difference
 from inquesto_core.compare.latency_pairs import quantile_differences
 from inquesto_core.compare.slices import exact_rate_interval
 
@@ -143,16 +146,77 @@ def waits_coverage(
     return {share: count / populations for share, count in held.items()}
 
 
+def corrected_coverage(
+    clusters: int, *, labels: int, populations: int, resamples: int, seed: int = 1
+) -> float:
+    """Return how often the interval of the corrected difference holds the true one.
+
+    A judge passes 96 % of the calls that pass and fails 85 % of those that fail, `labels` of which
+    people have labelled, drawn from calls of the same world.
+    """
+    world, generator = WORLDS["even"], np.random.default_rng(seed)
+    truth, held = true_difference(world), 0
+    for at in range(populations):
+        drawn = _judged(world, clusters, generator)
+        told = _judged(world, max(2, labels // CALLS), generator)
+        while told["real_a"].all() or not told["real_a"].any():  # a sheet holds both outcomes
+            told = _judged(world, max(2, labels // CALLS), generator)
+        rates = []
+        for outcome in (True, False):
+            own = told["real_a"] == outcome
+            right = (told["judge_a"] == outcome)[own].mean()
+            rates.append(Measured(value=float(right), n=float(own.sum())))
+        sums = pl.DataFrame(
+            {
+                "n": np.bincount(drawn["of"]),
+                "passed_a": np.bincount(drawn["of"], drawn["judge_a"]),
+                "passed_b": np.bincount(drawn["of"], drawn["judge_b"]),
+            }
+        )
+        found = corrected_difference(
+            sums,
+            (rates[0], rates[1]),
+            (rates[0], rates[1]),
+            is_shared=True,
+            resampling=Resampling(resamples=resamples, seed=seed + at),
+        )
+        held += (found.low or 0) <= truth <= (found.high or 0)
+    return held / populations
+
+
+def _judged(world: World, clusters: int, generator: np.random.Generator) -> dict[str, np.ndarray]:
+    """Return calls by scenario, whether they pass, and whether the judge passes them."""
+    a = world.base + world.spread * generator.normal(size=clusters)
+    b = a + world.gain + world.gain_spread * generator.normal(size=clusters)
+    of = np.repeat(np.arange(clusters), CALLS)
+    found = {"of": of}
+    for name, odds in (("a", a), ("b", b)):
+        real = generator.random(len(of)) < expit(odds)[of]
+        luck = generator.random(len(of))
+        found |= {f"real_{name}": real, f"judge_{name}": np.where(real, luck < 0.96, luck > 0.85)}
+    return found
+
+
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--populations", type=int, default=2_000)
     parser.add_argument("--resamples", type=int, default=999)
     parser.add_argument("--waits", action="store_true", help="median and p95 of waits instead")
+    parser.add_argument("--labels", type=int, help="corrected difference, by so many labels")
     parser.add_argument("--speed", action="store_true", help="time 10,000 resamples of 306 pairs")
     given = parser.parse_args()
     if given.speed:
         print_speed()
+    elif given.labels:
+        for clusters in CLUSTERS:
+            share = corrected_coverage(
+                clusters,
+                labels=given.labels,
+                populations=given.populations,
+                resamples=given.resamples,
+            )
+            print(f"{clusters:>4} scenarios  {100 * share:.1f} %", flush=True)
     elif given.waits:
         for clusters in CLUSTERS:
             found = waits_coverage(

@@ -138,7 +138,10 @@ def copies(folder: Path, count: int) -> None:
             if (SHORT / name).is_file():
                 shutil.copy(SHORT / name, copy)
     population = json.loads((PROJECT / "sample_records" / "population.json").read_bytes())
-    population["design"]["trials"] = count
+    # No other slot is expected: each that no call fills is named in the record.
+    names = {"scenarios": "scenario_id", "conditions": "condition", "groups": "group"}
+    cell = {name: [call[key]] for name, key in names.items()}
+    population["design"] = {"trials": count, "cells": [cell]}
     (folder / "population.json").write_text(json.dumps(population), encoding="utf-8")
 
 

@@ -207,7 +207,10 @@ def top_names(module: str) -> dict[str, ast.stmt]:
     held: dict[str, ast.stmt] = {}
     if not _is_module(module):
         return held
-    for node in ast.parse(_file_of(module).read_bytes()).body:
+    body = ast.parse(_file_of(module).read_bytes()).body
+    # What is loaded when it is asked for stands under `if TYPE_CHECKING`.
+    lazy = [inner for node in body if isinstance(node, ast.If) for inner in node.body]
+    for node in [*lazy, *body]:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             held[node.name] = node
         elif isinstance(node, (ast.Import, ast.ImportFrom)):

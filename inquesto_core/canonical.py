@@ -1,4 +1,4 @@
-"""JSON in and out: strict reading, canonical bytes, SHA-256 digests.
+"""JSON in and out: strict reading (of TOML too), canonical bytes, SHA-256 digests.
 
 Reading refuses what two readers could read differently: NaN and infinities (also as overflowing
 numbers), duplicate keys, bytes that are not UTF-8, lone surrogates; the error says at which byte,
@@ -13,6 +13,7 @@ import hashlib
 import json
 import math
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from inquesto_core.errors import Problem, SchemaError
@@ -20,10 +21,20 @@ from inquesto_core.errors import Problem, SchemaError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["canonical_bytes", "digest_bytes", "digest_json", "pretty_bytes", "strict_json"]
+__all__ = [
+    "at_line",
+    "canonical_bytes",
+    "digest_bytes",
+    "digest_json",
+    "pretty_bytes",
+    "strict_json",
+    "strict_toml",
+]
 
 #: Deeper nesting is refused: the recursive reader and every walker behind it stay bounded.
 MAX_DEPTH = 64
+#: Of an integer: some readers stop at 4,300, and nothing that is counted has as many.
+MAX_DIGITS = 64
 
 
 #: What a reader could take differently: a number, a key that stands twice, a text, the depth.
@@ -51,8 +62,9 @@ def _finite(text: str) -> float:
 
 
 def _bounded_int(text: str) -> int:
-    if len(text) > 64:
-        raise _NotStrict("number", f"has a number of {len(text)} digits", "at most 64 digits")
+    if len(text) > MAX_DIGITS:
+        found = f"has a number of {len(text)} digits"
+        raise _NotStrict("number", found, f"at most {MAX_DIGITS} digits")
     return int(text)
 
 
@@ -194,6 +206,87 @@ def strict_json(data: bytes, *, file: str | None = None) -> Any:
 
 def _bytes_before(text: str, at: int) -> int:
     return len(text[:at].encode("utf-8"))
+
+
+def at_line(problem: Problem, line: int) -> Problem:
+    """Return what `strict_json` found in one line of a file, with its place in that file.
+
+    Parameters
+    ----------
+    line : int
+        From 1.
+    """
+    column = _COLUMN.search(problem.pointer or "")
+    place = f"line {line} {column[0]}" if column else f"line {line}"
+    return replace(problem, pointer=place)
+
+
+_COLUMN = re.compile(r"column \d+")
+_TOML_PLACE = re.compile(r"\s*\(at (line \d+), (column \d+)\)$")
+
+
+def strict_toml(data: bytes, *, file: str, code: str) -> Any:
+    """Return the JSON value that a TOML file holds: no date in it, and no number without an end.
+
+    Raises
+    ------
+    SchemaError
+        With the `code` that is given; the pointer is line and column, or the value's place.
+
+    Examples
+    --------
+    >>> strict_toml(b"a = [1, 2.5]", file="x.toml", code="toml")
+    {'a': [1, 2.5]}
+    """
+    import tomllib
+
+    found, pointer = "", None
+    try:
+        value = tomllib.loads(data.decode("utf-8-sig"))
+        pointer, found = _not_json(value, "", 0)
+    except UnicodeDecodeError as exc:
+        pointer, found = f"byte {exc.start}", "is not UTF-8"
+    except RecursionError:
+        found = f"is nested deeper than {MAX_DEPTH}"
+    except ValueError as exc:
+        told, at_end, _ = str(exc).partition(" (at end of document)")
+        place = _TOML_PLACE.search(told)
+        if place or at_end:
+            last = data.rstrip().count(b"\n") + 1
+            pointer = " ".join(place.groups()) if place else f"line {last}"
+        found = f"is no TOML: {_TOML_PLACE.sub('', told)[:200]}"
+    if not found:
+        return value
+    raise SchemaError(
+        Problem(
+            code=code,
+            file=file,
+            pointer=pointer,
+            found=found,
+            expected="a TOML file of texts, finite numbers, true and false",
+        )
+    )
+
+
+def _not_json(value: Any, pointer: str, depth: int) -> tuple[str | None, str]:
+    """Return where the first value stands that JSON does not have, and what it is."""
+    if depth > MAX_DEPTH:
+        return pointer, f"is nested deeper than {MAX_DEPTH}"
+    if isinstance(value, dict | list):
+        members = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, inner in members:
+            step = str(key).replace("~", "~0").replace("/", "~1")
+            place, found = _not_json(inner, f"{pointer}/{step}", depth + 1)
+            if found:
+                return place, found
+        return None, ""
+    if isinstance(value, float) and not math.isfinite(value):
+        return pointer, f"is {value}"
+    if isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
+        return pointer, f"has a number of more than {MAX_DIGITS} digits"
+    if isinstance(value, str | int | float):
+        return None, ""
+    return pointer, f"is the date or time {value}"
 
 
 def canonical_bytes(value: Any) -> bytes:

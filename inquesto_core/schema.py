@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from inquesto_core import shipped
 from inquesto_core.canonical import strict_json
 from inquesto_core.errors import Problem, SchemaError
+from inquesto_core.patterns import PatternRefused, Searching, compile_pattern, compile_python
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -102,13 +103,15 @@ def validate(value: Any, schema_name: str, *, file: str | None = None) -> None:
         )
 
 
-def closed_validator(schema: Any, *, file: str | None = None) -> Validator:
+def closed_validator(schema: Any, *, file: str | None = None, is_ours: bool = False) -> Validator:
     """Return a validator of `schema` whose references reach inside it and our schemas only.
 
     Parameters
     ----------
     schema : object or bool
         A Draft 2020-12 schema, ours or a population's (conditions on tool arguments).
+    is_ours : bool
+        Its patterns are those that this package ships: Python's own reader takes them.
 
     Raises
     ------
@@ -119,12 +122,14 @@ def closed_validator(schema: Any, *, file: str | None = None) -> Validator:
     from jsonschema.exceptions import SchemaError as NotASchema
     from referencing.exceptions import Unresolvable
 
-    kind = _validator_class()
+    kind = _validator_class(compile_python if is_ours else compile_pattern)
     try:
         kind.check_schema(schema)
-        for pattern in patterns(schema):
-            _compiled(pattern)
-    except (NotASchema, re.error) as exc:
+        if not is_ours:
+            for pattern in patterns(schema):
+                compile_pattern(pattern)
+            _refuse_hidden_patterns(schema)
+    except (NotASchema, PatternRefused) as exc:
         raise SchemaError(
             Problem(
                 code="schema_invalid",
@@ -172,10 +177,10 @@ def _validator(schema_name: str) -> Validator:
             )
         )
     file = f"{schema_name}.schema.json"
-    checked = closed_validator(_shipped_schemas()[BASE_URI + file], file=file)
+    checked = closed_validator(_shipped_schemas()[BASE_URI + file], file=file, is_ours=True)
     resolver = _registry().resolver_with_root(_resource(checked.schema))
     # Following references at every value takes most of the time on a transcript with words.
-    inlined: Validator = _validator_class()(_inlined(checked.schema, resolver))
+    inlined: Validator = _validator_class(compile_python)(_inlined(checked.schema, resolver))
     return inlined
 
 
@@ -218,22 +223,57 @@ def _resource(schema: Any) -> Any:
 
 
 @cache
-def _validator_class() -> Any:
+def _validator_class(compile_: Callable[[str], Searching]) -> Any:
     from jsonschema import Draft202012Validator, ValidationError, validators
 
     def check_pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
-        if isinstance(instance, str) and not _compiled(pattern).search(instance):
+        if isinstance(instance, str) and not compile_(pattern).search(instance):
             yield ValidationError(f"does not match {pattern}")
 
     extend: Any = validators.extend
-    return extend(Draft202012Validator, {"pattern": check_pattern})
+
+    def check_names(
+        validator: Any, members: Mapping[str, Any], instance: Any, _: Any
+    ) -> Iterator[ValidationError]:
+        if isinstance(instance, dict):
+            for pattern, inner in members.items():
+                for name in filter(compile_(pattern).search, instance):
+                    yield from validator.descend(
+                        instance[name], inner, path=name, schema_path=pattern
+                    )
+
+    def check_others(
+        validator: Any, others: Any, instance: Any, schema: Mapping[str, Any]
+    ) -> Iterator[ValidationError]:
+        kinds = [compile_(pattern) for pattern in schema.get("patternProperties", ())]
+        if not kinds or not isinstance(instance, dict):
+            yield from on_others(validator, others, instance, schema)
+            return
+        known = schema.get("properties", {})
+        for name in instance:
+            if name not in known and not any(kind.search(name) for kind in kinds):
+                yield from validator.descend(instance[name], others, path=name)
+
+    on_others = Draft202012Validator.VALIDATORS["additionalProperties"]
+    return extend(
+        Draft202012Validator,
+        {
+            "pattern": check_pattern,
+            "patternProperties": check_names,
+            "additionalProperties": check_others,
+        },
+    )
 
 
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    # JSON Schema's `$` is the end of the text; Python's also matches before a last line feed.
-    end = re.sub(r"(?<!\\)((?:\\\\)*)\$$", r"\1\\Z", pattern)
-    return re.compile(end)
+def _refuse_hidden_patterns(schema: Any) -> None:
+    """Refuse a pattern with a choice where the validator's own code would search with it."""
+    nodes = list(_nodes(schema))
+    if not any("unevaluatedProperties" in node for node in nodes):
+        return
+    for node in nodes:
+        for pattern in node.get("patternProperties") or ():
+            if not isinstance(compile_pattern(pattern), re.Pattern):
+                raise PatternRefused("a pattern with a choice beside unevaluatedProperties")
 
 
 def _nodes(schema: Any) -> Iterator[Mapping[str, Any]]:

@@ -120,6 +120,21 @@ def test_every_command_but_pull_works_without_a_connection(project, tmp_path, ca
     assert refused == ""
 
 
+def test_no_runtime_reports_a_run_to_its_makers(project, tmp_path, calls):
+    """A runtime that does so keeps a number for the machine in the user's cache folder."""
+    home = tmp_path / "home"
+    home.mkdir()
+    codes, said = run_commands(
+        project,
+        tmp_path,
+        ("score", calls, "--out", tmp_path / "RUN", "--workers", "1"),
+        HOME=str(home),
+        XDG_CACHE_HOME=str(home / "cache"),
+    )
+    assert codes == [0], said
+    assert list(home.rglob("*")) == []
+
+
 def test_ray_is_imported_by_its_executor_alone(project, tmp_path, calls):
     """With a ray in its place that ends whoever imports it, workers included."""
     (tmp_path / "ray.py").write_text("import os; os._exit(9)\n")

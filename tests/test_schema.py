@@ -326,7 +326,9 @@ def test_every_pattern_is_anchored_and_nests_no_unbounded_repeat(pattern):
 @pytest.mark.parametrize("unit", ["a", "/", "a/", "0", "2026-01-01T", ".", "\n", "\\", "é", "a/.b"])
 def test_every_pattern_is_quick_on_long_hostile_text(unit):
     text = unit * (200_000 // len(unit))
-    validators = [schema.closed_validator({"pattern": pattern}) for pattern in all_patterns()]
+    validators = [
+        schema.closed_validator({"pattern": pattern}, is_ours=True) for pattern in all_patterns()
+    ]
     start = time.perf_counter()
     for validator in validators:
         validator.is_valid(text)

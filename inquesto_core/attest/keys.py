@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,7 @@ __all__ = ["PublicKey", "SigningKey", "make_keys", "read_public", "read_signing"
 PUBLIC_SUFFIX = ".pub"
 #: A key file is a few hundred bytes.
 _MOST_BYTES = 64 * 1024
+_BASE64 = re.compile(rb"[A-Za-z0-9+/]+=*")
 _BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -128,7 +130,7 @@ def read_signing(path: str | Path) -> SigningKey:
     try:
         key = serialization.load_pem_private_key(data, password=None)
     except unreadable as exc:
-        raise _no_key(file, "a private key as `keygen` makes it", exc) from exc
+        raise _no_pem(file, data, "PRIVATE KEY") from exc
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise _no_key(file, "an Ed25519 private key", None)
     return SigningKey(keyid=_keyid(key.public_key()), _key=key)
@@ -150,7 +152,7 @@ def read_public(path: str | Path) -> PublicKey:
     try:
         key = serialization.load_pem_public_key(data)
     except unreadable as exc:
-        raise _no_key(file, "a public key as `keygen` makes it", exc) from exc
+        raise _no_pem(file, data, "PUBLIC KEY") from exc
     if not isinstance(key, ed25519.Ed25519PublicKey):
         raise _no_key(file, "an Ed25519 public key", None)
     return PublicKey(keyid=_keyid(key), name=file.name, _key=key)
@@ -232,6 +234,32 @@ def _unwritable(file: Path, exc: OSError) -> StoreError:
             remedy="name another place with --out",
         )
     )
+
+
+def _no_pem(file: Path, data: bytes, label: str) -> StoreError:
+    """Say at which line a file is no PEM; of a key itself nothing is shown."""
+    expected = f"a {label.lower()} as `keygen` makes it"
+    lines = [line.rstrip(b"\r") for line in data.rstrip(b"\r\n").split(b"\n")]
+    first, last = (f"-----{word} {label}-----" for word in ("BEGIN", "END"))
+    fault: tuple[int, str] | None = None
+    if lines[0] != first.encode():
+        fault = 1, f"is not {first}"
+    elif lines[-1] != last.encode():
+        fault = len(lines), f"is not {last}"
+    else:
+        bad = (at for at, line in enumerate(lines[1:-1], 2) if not _BASE64.fullmatch(line))
+        at = next(bad, None)
+        fault = None if at is None else (at, "is no Base64")
+    if fault is None:
+        return _no_key(file, expected, None)
+    problem = Problem(
+        code="key_unreadable",
+        file=file.name,
+        pointer=f"line {fault[0]}",
+        found=fault[1],
+        expected=expected,
+    )
+    return StoreError(problem)
 
 
 def _no_key(file: Path, expected: str, exc: Exception | None) -> StoreError:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from inquesto_core.errors import Problem
 
 __all__ = [
+    "STAGES",
     "Agent",
     "Answer",
     "AudioFile",
@@ -32,6 +33,7 @@ __all__ = [
     "MeasuredSegment",
     "MeasuredTiming",
     "RecordedVerdicts",
+    "ReportedStages",
     "ReportedTiming",
     "ReportedTurn",
     "ToolCall",
@@ -43,6 +45,10 @@ __all__ = [
 
 #: ``[start_ms, end_ms)``
 Interval = tuple[int, int]
+
+#: Of a wait, in the order in which they begin: until the caller is taken to have finished, until
+#: the words are there, until the first token of the model, until the first sound.
+STAGES = ("endpointing", "recognition", "model", "synthesis")
 
 Speaker = Literal["caller", "agent"]
 EndedBy = Literal["agent", "caller", "system", "unknown"]
@@ -193,6 +199,30 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedStages:
+    """How long the stages of an agent's answers took, as its platform says; never measured.
+
+    Parameters
+    ----------
+    source : str
+        Which platform: where a stage begins and ends is its own.
+    endpointing_ms, recognition_ms, model_ms, synthesis_ms : tuple of (int or None)
+        In the order of the call; two lists of different lengths tell of different answers.
+    """
+
+    source: str
+    endpointing_ms: tuple[int | None, ...] = ()
+    recognition_ms: tuple[int | None, ...] = ()
+    model_ms: tuple[int | None, ...] = ()
+    synthesis_ms: tuple[int | None, ...] = ()
+
+    def of(self, stage: str) -> tuple[int | None, ...]:
+        """Return what is said of one of `STAGES`."""
+        found: tuple[int | None, ...] = getattr(self, f"{stage}_ms")
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolTrace:
     """The tool calls of one call, in the order of the file, each action once.
 
@@ -204,11 +234,14 @@ class ToolTrace:
         Those of a simulated caller with tools of its own.
     responses : tuple of mapping or None
         What the agent returned as its result, in order; None = nothing was recorded.
+    stages : ReportedStages or None
+        What the platform says of how its answers came about.
     """
 
     calls: tuple[ToolCall, ...] = ()
     caller_calls: tuple[ToolCall, ...] = ()
     responses: tuple[Mapping[str, Any], ...] | None = None
+    stages: ReportedStages | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

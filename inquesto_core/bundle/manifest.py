@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from inquesto_core.canonical import strict_json
+from inquesto_core.canonical import at_line, strict_json
 from inquesto_core.errors import BundleError, Problem, SchemaError
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ MANIFEST_SUFFIXES = (".jsonl", ".parquet")
 
 #: One row is a path and perhaps a few columns more.
 MAX_ROW_BYTES = 64 * 1024
+_ROW_CODE = "manifest_row"
 
 
 def manifest_rows(manifest: Path) -> Iterator[tuple[str, str | Problem]]:
@@ -68,7 +70,8 @@ def _jsonl_rows(manifest: Path) -> Iterator[tuple[str, Any]]:
                 try:
                     row = strict_json(line)
                 except SchemaError as exc:
-                    yield place, _row_problem(place, exc.problem.found)
+                    told = at_line(exc.problem, number)
+                    yield place, replace(told, code=_ROW_CODE)
                 else:
                     yield place, row.get("bundle") if isinstance(row, dict) else None
 
@@ -87,6 +90,4 @@ def _parquet_rows(manifest: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _row_problem(place: str, found: str) -> Problem:
-    return Problem(
-        code="manifest_row", found=found, expected='a row {"bundle": "path"}', pointer=place
-    )
+    return Problem(code=_ROW_CODE, found=found, expected='a row {"bundle": "path"}', pointer=place)

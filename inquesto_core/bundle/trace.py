@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from inquesto_core.bundle.call import ToolCall, ToolTrace
+from inquesto_core.bundle.call import STAGES, ReportedStages, ToolCall, ToolTrace
 from inquesto_core.canonical import canonical_bytes, strict_json
 from inquesto_core.errors import Problem, SchemaError
 
@@ -92,8 +92,21 @@ def build_trace(value: Mapping[str, Any], *, offset_ms: int) -> tuple[ToolTrace,
         calls=tuple(calls),
         caller_calls=tuple(theirs),
         responses=None if responses is None else tuple(responses),
+        stages=_stages(value.get("stages")),
     )
     return trace, problems + more
+
+
+def _stages(value: Mapping[str, Any] | None) -> ReportedStages | None:
+    if value is None:
+        return None
+    told = {
+        f"{stage}_ms": tuple(
+            None if each is None else int(each) for each in value.get(f"{stage}_ms") or ()
+        )
+        for stage in STAGES
+    }
+    return ReportedStages(source=value["source"], **told)
 
 
 def _caller_actions(

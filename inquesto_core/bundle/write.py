@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from inquesto_core import schema
+from inquesto_core.bundle.call import STAGES
 from inquesto_core.canonical import pretty_bytes
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         FinalState,
         MeasuredTiming,
         RecordedVerdicts,
+        ReportedStages,
         ReportedTiming,
         ToolCall,
         ToolTrace,
@@ -66,6 +68,7 @@ def bundle_files(
             "calls": [_tool_json(each, offset_ms) for each in trace.calls],
             **_known({"caller_calls": theirs}),
             **({} if trace.responses is None else {"responses": list(trace.responses)}),
+            **({} if trace.stages is None else {"stages": _stages_json(trace.stages)}),
         }
     if transcript is not None:
         said = [_turn_json(each) for each in transcript.turns]
@@ -85,6 +88,11 @@ def bundle_files(
     for name, value in parts.items():
         schema.validate(value, name, file=f"{name}.json")
     return {f"{name}.json": pretty_bytes(value) for name, value in parts.items()}
+
+
+def _stages_json(stages: ReportedStages) -> dict[str, Any]:
+    told = {f"{stage}_ms": list(stages.of(stage)) for stage in STAGES}
+    return {"source": stages.source, **_known(told)}
 
 
 def _measured_json(measured: MeasuredTiming) -> dict[str, Any]:

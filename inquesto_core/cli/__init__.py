@@ -77,7 +77,7 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line and exit with its code."""
-    from inquesto_core.cli.exit_codes import INTERRUPTED, code_of
+    from inquesto_core.cli.exit_codes import INTERRUPTED, code_of, code_of_system, system_problem
     from inquesto_core.cli.output import drop_closed_pipes, say, show_error
 
     given = sys.argv[1:] if arguments is None else list(arguments)
@@ -99,6 +99,9 @@ def main(arguments: list[str] | None = None) -> Any:
         code = code_of(exc)
     except BrokenPipeError:
         code = 0
+    except OSError as exc:
+        say(f"inquesto-core: {_plain(str(system_problem(exc)))}", err=True)
+        code = code_of_system(exc)
     drop_closed_pipes()
     sys.exit(code if isinstance(code, int) else 0)
 

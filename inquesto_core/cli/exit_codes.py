@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from pathlib import Path
+
 from inquesto_core.errors import (
     BundleError,
     IncomparableError,
     InquestoError,
     InstrumentError,
+    Problem,
     ProtocolError,
     SchemaError,
     StoreError,
     VerificationError,
 )
 
-__all__ = ["BAD_INPUT", "INTERRUPTED", "NOT_EVALUATED", "code_of"]
+__all__ = [
+    "BAD_INPUT",
+    "INTERRUPTED",
+    "NOT_EVALUATED",
+    "code_of",
+    "code_of_system",
+    "system_problem",
+]
 
 BAD_INPUT = 3
 NOT_EVALUATED = 4
@@ -37,6 +49,7 @@ _USAGE = frozenset(
         "call_unknown",
         "out_is_the_run",
         "out_exists",
+        "out_inside",
         "out_not_empty",
         "judge_unknown",
         "key_exists",
@@ -55,8 +68,39 @@ _USAGE = frozenset(
 )
 
 
-#: Errors of files that were given, and not of this machine's disk.
-_DAMAGED = frozenset({"run_damaged"})
+#: Errors of what was given and is there, and not of this machine's disk or of what is asked.
+_DAMAGED = frozenset({"no_records", "not_readable", "run_damaged"})
+
+
+#: What a file or folder that was given may be: not ours to read, gone meanwhile, of another kind.
+_GIVEN = frozenset(
+    {
+        errno.EACCES,
+        errno.EINVAL,
+        errno.EISDIR,
+        errno.ELOOP,
+        errno.ENAMETOOLONG,
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.EPERM,
+    }
+)
+
+
+def code_of_system(error: OSError) -> int:
+    """Return the exit code for what the system refused and no command answers itself."""
+    return BAD_INPUT if error.errno in _GIVEN else 5
+
+
+def system_problem(error: OSError) -> Problem:
+    """Return how that is said."""
+    name = "a file" if error.filename is None else Path(os.fsdecode(error.filename)).name
+    return Problem(
+        code="not_readable",
+        found=f"{name} cannot be used: {error.strerror or error}",
+        expected="files and folders that you may read, and room to write",
+        remedy="see `ls -l` and `df`",
+    )
 
 
 def code_of(error: InquestoError) -> int:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import click
 
+from inquesto_core.cli.file_types import FILE
 from inquesto_core.cli.output import say
 
 __all__ = ["command"]
@@ -15,7 +16,12 @@ __all__ = ["command"]
 @click.argument("platform", metavar="PLATFORM")
 @click.argument("sources", nargs=-1, required=True, metavar="EXPORT...")
 @click.option("--out", required=True, type=click.Path(file_okay=False), help="Folder of bundles.")
-@click.option("--mapping", default=None, help="What a generic export's fields mean: JSON or TOML.")
+@click.option(
+    "--mapping",
+    default=None,
+    type=FILE,
+    help="What a generic export's fields mean: JSON or TOML.",
+)
 @click.option(
     "--recordings",
     default=None,
@@ -37,7 +43,9 @@ __all__ = ["command"]
 )
 @click.option("--agent", default=None, help="The agent's name, instead of the export's.")
 @click.option("--population", default=None, help="Population file or name.")
-@click.option("--rules", default=None, help="Which scenario a call belongs to: JSON or TOML.")
+@click.option(
+    "--rules", default=None, type=FILE, help="Which scenario a call belongs to: JSON or TOML."
+)
 @click.option("--scenario", default=None, help="The scenario of all these calls.")
 @click.option("--condition", default=None, help="The condition of all these calls.")
 @click.option("--group", default=None, help="The speaker group of all these calls.")
@@ -70,6 +78,7 @@ def command(
     from inquesto_core.cli.exit_codes import BAD_INPUT
     from inquesto_core.cli.progress import Progress
     from inquesto_core.importers import import_exports, import_options
+    from inquesto_core.report.counted import counted
     from inquesto_core.report.escape import escape_terminal
 
     options = import_options(**said)  # type: ignore[arg-type]
@@ -99,7 +108,7 @@ def command(
     there = f", {done.n_there} there already" if done.n_there else ""
     say(
         escape_terminal(
-            f"{done.n_written} bundles written to {out}{there}, {done.n_refused} refused"
+            f"{counted(done.n_written, 'bundle')} written to {out}{there}, {done.n_refused} refused"
         ),
         err=as_json,
     )

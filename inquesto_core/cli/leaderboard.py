@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+#: By these files are known that an earlier leaderboard wrote.
+_MARKDOWN, _CSV = "| Agent | IS | 95% CI |", "agent,source,kind,score,"
+_FIGURE = "<title>Completion against"
 _FILE = click.Path(dir_okay=False)
 
 
@@ -64,14 +66,14 @@ def command(
 def _write_files(
     board: Leaderboard, *, markdown: str | None, as_csv: str | None, figure: str | None
 ) -> None:
-    from inquesto_core.engine.compare_out import write_text
+    from inquesto_core.places import write_text
     from inquesto_core.report.leaderboard_files import board_csv, board_figure, board_markdown
 
-    wanted: tuple[tuple[str | None, Callable[[Leaderboard], str]], ...] = (
-        (markdown, board_markdown),
-        (as_csv, board_csv),
-        (figure, board_figure),
+    wanted: tuple[tuple[str | None, Callable[[Leaderboard], str], str], ...] = (
+        (markdown, board_markdown, _MARKDOWN),
+        (as_csv, board_csv, _CSV),
+        (figure, board_figure, _FIGURE),
     )
-    for path, text in wanted:
+    for path, text, mark in wanted:
         if path is not None:
-            write_text(Path(path), text(board))
+            write_text(path, text(board), mark=mark)

@@ -1,7 +1,8 @@
 """How far a long command is: a bar on a terminal, plain lines elsewhere, both with rate and time.
 
 The rate is that since the first call of this run was done, so that what an earlier run had done
-already does not promise too much. Lines come at every tenth, and at least every half minute.
+already does not promise too much. A line comes at each tenth, but no two within five seconds; in a
+silence every half minute; and when all is done.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Progress", "pace", "time_left"]
 
 _TENTHS = 10
-_LONGEST_SILENCE_S = 30.0
+_SHORTEST_GAP_S, _LONGEST_SILENCE_S = 5.0, 30.0
 _MINUTE_S, _HOUR_S = 60, 3600
 
 
@@ -75,14 +76,15 @@ class _PlainStage:
     def __init__(self, done_to: str) -> None:
         self.done_to = done_to
         self.clock = _Clock()
-        self.said = time.monotonic()
+        self.said, self.tenths = time.monotonic(), 0
 
     def show(self, done: int, total: int) -> None:
         rate = self.clock.rate(done)
         now = time.monotonic()
-        is_due = done % max(1, total // _TENTHS) == 0 or done == total
-        if is_due or now - self.said >= _LONGEST_SILENCE_S:
-            self.said = now
+        tenths, silence_s = _TENTHS * done // max(1, total), now - self.said
+        is_due = tenths > self.tenths and silence_s >= _SHORTEST_GAP_S
+        if done == total or is_due or silence_s >= _LONGEST_SILENCE_S:
+            self.said, self.tenths = now, tenths
             say(f"{self.done_to} {done} of {total} calls{pace(rate, total - done)}", err=True)
 
 

@@ -40,8 +40,10 @@ def show(name: str) -> None:
 def diff(first: str, second: str) -> None:
     """Print what changes from one protocol to another."""
     from inquesto_core.protocol import diff_protocols, load_any_protocol
+    from inquesto_core.report.counted import counted
+    from inquesto_core.report.escape import escape_terminal
 
     changes = diff_protocols(load_any_protocol(first), load_any_protocol(second))
     for change in changes:
-        say(f"{change.pointer}: {change.before} -> {change.after}")
-    say(f"{len(changes)} changes")
+        say(escape_terminal(f"{change.pointer}: {change.before} -> {change.after}"))
+    say(counted(len(changes), "change"))

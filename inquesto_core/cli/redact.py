@@ -44,6 +44,7 @@ def command(
     from inquesto_core import engine
     from inquesto_core.cli.exit_codes import BAD_INPUT
     from inquesto_core.cli.progress import Progress
+    from inquesto_core.report.counted import counted
     from inquesto_core.report.escape import escape_terminal
 
     with Progress({"measuring": "measured"}) as progress:
@@ -58,5 +59,5 @@ def command(
         )
     for problem in done.problems:
         say(escape_terminal(f"{problem.level}: {problem}"), err=True)
-    say(f"{done.calls} bundles without words or sound in {escape_terminal(out)}")
+    say(f"{counted(done.calls, 'bundle')} without words or sound in {escape_terminal(out)}")
     return BAD_INPUT if any(problem.level == "error" for problem in done.problems) else 0

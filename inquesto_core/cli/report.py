@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from inquesto_core.cli.file_types import SourceLocation
 from inquesto_core.cli.output import say
 from inquesto_core.cli.remote_option import ALLOW_REMOTE
 
@@ -22,6 +23,7 @@ __all__ = ["command"]
     "--source",
     "sources",
     multiple=True,
+    type=SourceLocation(),
     help="Where the run's bundles lie; without them the report has no sound.",
 )
 @click.option(
@@ -68,6 +70,7 @@ def command(
     from inquesto_core import engine
     from inquesto_core.cli.progress import Progress
     from inquesto_core.places import allowed_schemes
+    from inquesto_core.report.counted import counted
     from inquesto_core.report.escape import escape_terminal
 
     with (
@@ -87,8 +90,8 @@ def command(
             sound_progress=progress.of("cutting"),
         )
     say(
-        f"{escape_terminal(str(done.path))}: {done.size_bytes / 1e6:.1f} MB, {done.listed} calls, "
-        f"{done.pages} with a page, {done.clips} with sound"
+        f"{escape_terminal(str(done.path))}: {done.size_bytes / 1e6:.1f} MB, "
+        f"{counted(done.listed, 'call')}, {done.pages} with a page, {done.clips} with sound"
     )
     for note in done.notes:
         say(f"  {escape_terminal(note)}")

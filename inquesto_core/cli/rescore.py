@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
+from inquesto_core.cli.file_types import SourceLocation
 from inquesto_core.cli.output import say
 from inquesto_core.cli.remote_option import ALLOW_REMOTE
 from inquesto_core.cli.workers import executor_options, workers_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["command"]
 
@@ -19,6 +25,7 @@ __all__ = ["command"]
     "--source",
     "sources",
     multiple=True,
+    type=SourceLocation(),
     help="Where the run's bundles lie; needed only if the protocol measures differently.",
 )
 @click.option(
@@ -52,7 +59,8 @@ def command(
 
     RUN stays as it is; of a folder of runs, each becomes a run of its name in the folder --out.
     No recording is read and no model loaded, unless the protocol measures something differently;
-    then --source shows where the bundles are.
+    then --source shows where the bundles are. A run of signals or checks is decided again under
+    another protocol of either.
     """
     from inquesto_core import engine
     from inquesto_core.canonical import pretty_bytes
@@ -70,6 +78,13 @@ def command(
         Progress({"measuring": "measured", "reducing": "reduced"}) as progress,
     ):
         for name, each in engine.runs_in(before).items():
+            if engine.is_outcome_run(each):
+                shown_at = "/".join(filter(None, (shown, name, engine.DIFFERENCES_FILE)))
+                summaries[name], complete = _rescore_outcome(
+                    each, protocol, folder / name, kept_in=shown_at, err=as_json
+                )
+                is_complete = is_complete and complete
+                continue
             done = engine.rescore(
                 each,
                 protocol=protocol,
@@ -99,3 +114,23 @@ def command(
         document = summaries.get("", summaries)
         say(pretty_bytes(document).decode(), newline=False)
     return 0 if is_complete else NOT_EVALUATED
+
+
+def _rescore_outcome(
+    run: Path, protocol: str, out: Path, *, kept_in: str, err: bool
+) -> tuple[dict[str, Any], bool]:
+    """Decide a run of signals or checks again; return the summary, and whether it is complete."""
+    from inquesto_core import engine
+    from inquesto_core.report.outcome_compare_text import (
+        outcome_difference_lines,
+        outcome_difference_summary,
+    )
+
+    done = engine.rescore_outcomes(run, protocol=protocol, out=out)
+    calls = done.result.decisions.height
+    summary = outcome_difference_summary(
+        done.before.records, done.result.records, done.differences, calls, done.notes
+    )
+    for line in outcome_difference_lines(summary, done.differences, kept_in=kept_in):
+        say(line, err=err)
+    return summary, done.result.is_complete

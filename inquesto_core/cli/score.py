@@ -105,28 +105,31 @@ def command(
             allow_remote=allow_remote,
             as_json=as_json,
         )
+    if gpu_layers is not None and not needs_model(judge):
+        raise click.UsageError("--gpu-layers goes with --judge pinned or gguf:PATH")
     law = load_any_protocol(protocol)
     if isinstance(law, OutcomeProtocol):
         unused = {
             "--store": store,
-            "--gpu-layers": gpu_layers,
             "--transcriber": None if transcriber in {"auto", "none"} else transcriber,
             "--executor": None if executor == "local" else executor,
         }
         for option in (name for name, value in unused.items() if value is not None):
-            raise click.UsageError(f"{option}: under {law.name} nothing is listened to or asked")
+            raise click.UsageError(
+                f"{option}: under {law.name} nothing is listened to, and one process does all"
+            )
         return _score_outcomes(
             sources,
             out,
             protocol=law,
             population=population,
             judge=judge,
+            gpu_layers=gpu_layers,
             allow_remote=allow_remote,
+            workers=workers_of(workers, executor, address),
             evaluated_at=on,
             as_json=as_json,
         )
-    if gpu_layers is not None and not needs_model(judge):
-        raise click.UsageError("--gpu-layers goes with --judge pinned or gguf:PATH")
     stages = {"measuring": "measured", "transcribing": "transcribed", "judging": "judged"}
     with (
         engine.run_to_write(out, allowed=allowed_schemes(allow_remote)) as folder,
@@ -193,7 +196,9 @@ def _score_outcomes(
     protocol: OutcomeProtocol,
     population: str | None,
     judge: str,
+    gpu_layers: int | None,
     allow_remote: tuple[str, ...],
+    workers: int,
     evaluated_at: str | None,
     as_json: bool,
 ) -> int:
@@ -210,7 +215,7 @@ def _score_outcomes(
 
     with (
         engine.run_to_write(out, allowed=allowed_schemes(allow_remote)) as folder,
-        Progress({"reading": "read"}) as progress,
+        Progress({"reading": "read", "judging": "judged"}) as progress,
     ):
         result = engine.score_outcomes(
             sources,
@@ -218,9 +223,12 @@ def _score_outcomes(
             protocol=protocol,
             population=population,
             judge=judge,
+            gpu_layers=gpu_layers,
             allow_remote=allow_remote,
+            workers=workers,
             evaluated_at=evaluated_at,
             progress=progress.of("reading"),
+            judge_progress=progress.of("judging"),
             warn=lambda problem: told(f"{problem.level}: {problem}"),
         )
     for problem in result.problems:

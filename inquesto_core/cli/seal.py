@@ -29,9 +29,10 @@ def command(run: str, key: str, protocol: str | None) -> None:
     is signed that does not hold: files, protocol and re-derivation are checked first.
     """
     from inquesto_core import engine
+    from inquesto_core.report.counted import counted
     from inquesto_core.report.escape import escape_terminal
 
     done = engine.seal(run, key=key, protocol=protocol)
-    signers = "1 signature" if done.signatures == 1 else f"{done.signatures} signatures"
-    say(f"{escape_terminal(str(done.file))}: a statement about {done.subjects} subjects, {signers}")
+    about, signers = counted(done.subjects, "subject"), counted(done.signatures, "signature")
+    say(f"{escape_terminal(str(done.file))}: a statement about {about}, {signers}")
     say(f"signed by the key {done.keyid}")

@@ -24,6 +24,7 @@ def command(
     from inquesto_core import engine
     from inquesto_core.canonical import pretty_bytes
     from inquesto_core.cli.exit_codes import BAD_INPUT
+    from inquesto_core.report.counted import counted
     from inquesto_core.report.escape import escape_terminal
 
     told = engine.validate(sources, protocol=protocol, allow_remote=allow_remote)
@@ -40,5 +41,6 @@ def command(
     for kind in told.inferred:
         say(escape_terminal(kind.line()), err=as_json)
     errors = sum(problem.level == "error" for problem in problems)
-    say(f"{told.bundles} bundles: {errors} errors, {len(problems) - errors} warnings", err=as_json)
+    counts = f"{counted(errors, 'error')}, {counted(len(problems) - errors, 'warning')}"
+    say(f"{counted(told.bundles, 'bundle')}: {counts}", err=as_json)
     return BAD_INPUT if errors else 0

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from inquesto_core.cli.file_types import SourceLocation
 from inquesto_core.cli.output import say
 from inquesto_core.cli.remote_option import ALLOW_REMOTE
 from inquesto_core.cli.workers import workers_of
@@ -35,7 +36,11 @@ _WORDS = {"passed": "passed", "failed": "FAILED", "not_checked": "not checked"}
 )
 @click.option("--deep", is_flag=True, help="Measure the bundles again and compare the evidence.")
 @click.option(
-    "--source", "sources", multiple=True, help="Where the run's bundles lie; goes with --deep."
+    "--source",
+    "sources",
+    multiple=True,
+    type=SourceLocation(),
+    help="Where the run's bundles lie; goes with --deep.",
 )
 @click.option(
     "--protocol",
@@ -118,6 +123,7 @@ def command(
 
 
 def _lines(checks: tuple[Check, ...]) -> Iterator[str]:
+    from inquesto_core.report.counted import counted
     from inquesto_core.report.escape import escape_terminal
 
     for number, check in enumerate(checks, start=1):
@@ -130,6 +136,6 @@ def _lines(checks: tuple[Check, ...]) -> Iterator[str]:
     count = {name: sum(check.outcome == name for check in checks) for name in _WORDS}
     yield ""
     yield (
-        f"{count['passed']} checks passed, {count['failed']} failed, "
+        f"{counted(count['passed'], 'check')} passed, {count['failed']} failed, "
         f"{count['not_checked']} not checked"
     )

@@ -223,8 +223,8 @@ def studentised(
         value, and of 0, there is none.
     """
     ratios = [sums] if minus is None else [sums, minus]
-    held = sums.size > 0 if minus is None else (sums.size > 0) | (minus.size > 0)
-    columns = np.stack([side for each in ratios for side in (each.total, each.size)], axis=1)[held]
+    columns = np.stack([side for each in ratios for side in (each.total, each.size)], axis=1)
+    columns = columns[(columns != 0).any(axis=1)]
     clusters = len(columns)
     if any(each.ratio is None for each in ratios):
         return Estimate(value=None, clusters=clusters, inconclusive="no call to compare")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from inquesto_core.compare.bootstrap import Estimate, Resampling, Sums, studentised
+from inquesto_core.compare.bootstrap import Estimate, Resampling, Sums, studentised, too_few
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-__all__ = ["CostDifference", "cost_differences"]
+__all__ = ["CostDifference", "Costs", "cost_differences"]
 
 Costs = dict[str, tuple["Decimal", str | None]]
 
@@ -31,6 +31,9 @@ class CostDifference:
         Of a call's cost, b - a.
     per_pass_a, per_pass_b : float or None
         All that was spent, by the calls that pass; None where none does.
+    per_pass : Estimate
+        Of that, b - a; inconclusive where fewer than ten clusters have a call that passes on either
+        side.
     """
 
     currency: str | None
@@ -41,6 +44,7 @@ class CostDifference:
     difference: Estimate
     per_pass_a: float | None
     per_pass_b: float | None
+    per_pass: Estimate
 
     def document(self) -> dict[str, Any]:
         """Return the costs as JSON values."""
@@ -49,7 +53,11 @@ class CostDifference:
             "pairs": self.pairs,
             "pairs_not_told": self.not_told,
             "per_call": {"a": self.a, "b": self.b, "difference": self.difference.document()},
-            "per_passed_call": {"a": self.per_pass_a, "b": self.per_pass_b},
+            "per_passed_call": {
+                "a": self.per_pass_a,
+                "b": self.per_pass_b,
+                "difference": self.per_pass.document(),
+            },
         }
 
 
@@ -90,7 +98,13 @@ def _difference(
     own: pl.DataFrame, *, currency: str | None, of: int, resampling: Resampling
 ) -> CostDifference:
     table = (
-        own.group_by("cluster").agg(pl.col("cost_a", "cost_b").sum(), n=pl.len()).sort("cluster")
+        own.group_by("cluster")
+        .agg(
+            pl.col("cost_a", "cost_b").sum(),
+            pl.col("passed_a", "passed_b").sum().cast(pl.Int64),
+            n=pl.len(),
+        )
+        .sort("cluster")
     )
     a, b = (Sums.of(table[f"cost_{side}"], table["n"]) for side in "ab")
     spent = [float(own[f"cost_{side}"].sum()) for side in "ab"]
@@ -105,4 +119,15 @@ def _difference(
         difference=studentised(b, a, resampling=resampling),
         per_pass_a=per_pass[0],
         per_pass_b=per_pass[1],
+        per_pass=_per_pass(table, resampling),
     )
+
+
+def _per_pass(table: pl.DataFrame, resampling: Resampling) -> Estimate:
+    """Return the difference of what a passed call costs, calls that fail paid for by it."""
+    a, b = (Sums.of(table[f"cost_{side}"], table[f"passed_{side}"]) for side in "ab")
+    found = studentised(b, a, resampling=resampling)
+    few = too_few(min(int((each.size > 0).sum()) for each in (a, b)))
+    if found.value is None or few is None:
+        return found
+    return replace(found, inconclusive=f"{few} with a passed call")

@@ -15,7 +15,7 @@ from inquesto_core.score.tables import EVENT_PREFIX, SLOT
 from inquesto_core.score.views import is_complete
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set
 
     from inquesto_core.protocol import Protocol
 
@@ -25,6 +25,7 @@ __all__ = [
     "OutcomeCounts",
     "Pairing",
     "cause_counts",
+    "critical_column",
     "event_moves",
     "moved_causes",
     "outcome_counts",
@@ -193,10 +194,22 @@ def severity_moves(pairs: pl.DataFrame, protocol: Protocol) -> pl.DataFrame:
 
 def severity_column(protocol: Protocol, level: int, side: str) -> pl.Expr:
     """Return whether a side's call has an event of a severity; null = nobody can tell."""
+    return _any_event(protocol, {level}, side)
+
+
+def critical_column(protocol: Protocol, side: str) -> pl.Expr:
+    """Return whether a side's call has an event above the failing severity; null as above."""
+    levels = {event.severity for event in protocol.events if event.severity > protocol.fail_at}
+    return _any_event(protocol, levels, side)
+
+
+def _any_event(protocol: Protocol, levels: Set[int], side: str) -> pl.Expr:
     names = [
-        f"{EVENT_PREFIX}{event.name}_{side}" for event in protocol.events if event.severity == level
+        f"{EVENT_PREFIX}{event.name}_{side}"
+        for event in protocol.events
+        if event.severity in levels
     ]
-    return pl.any_horizontal(names)
+    return pl.any_horizontal(names) if names else pl.lit(value=False)
 
 
 def moved_causes(pairs: pl.DataFrame, protocol: Protocol) -> pl.DataFrame:

@@ -1,10 +1,10 @@
 """How well callers were understood: words, characters, entities and denials, by slice.
 
-One transcript is the reference, another what was heard. Errors are counted a side of a call and
 One transcript is the reference, another what was heard. Errors are counted by side of a call and
 never a mean of the calls' own rates. A side whose reference has no word has no rate; it is counted
 apart, with the words heard there. Words and characters are those of the normaliser
 `inquesto_core.evidence.spoken_words`; characters are those of its words with one space between.
+A side of more than `MOST_CHARACTERS` in either transcript is compared in nothing; it is counted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import polars as pl
 
 from inquesto_core.compare.word_error import word_error
 from inquesto_core.events.spoken_amounts import read_amounts
-from inquesto_core.events.spoken_entities import KINDS, find_entities, mentions
+from inquesto_core.events.spoken_entities import KINDS, Heard, Names, find_entities
 from inquesto_core.evidence.negations import negations_of
 from inquesto_core.evidence.spoken_words import NORMALISER, spoken_words
 
@@ -26,7 +26,16 @@ if TYPE_CHECKING:
 
     from inquesto_core.compare.word_error import WordDifference
 
-__all__ = ["COUNTS", "PLACES", "SLICES", "TURNS", "Recognition", "recognition", "slice_table"]
+__all__ = [
+    "COUNTS",
+    "MOST_CHARACTERS",
+    "PLACES",
+    "SLICES",
+    "TURNS",
+    "Recognition",
+    "recognition",
+    "slice_table",
+]
 
 #: One row a turn of a transcript, in order.
 TURNS = {"call_id": pl.String, "speaker": pl.String, "text": pl.String, "language": pl.String}
@@ -60,6 +69,9 @@ PLACES: dict[str, Any] = {
 #: The columns by which calls are put together, each alone; ``all`` is every call.
 SLICES = ("all", "group", "condition", "language")
 
+#: Of one side of a call: two hours of speech without a pause. Aligning takes time by their square.
+MOST_CHARACTERS = 100_000
+
 Row = dict[str, Any]
 
 
@@ -75,6 +87,8 @@ class Recognition:
         Columns `COUNTS` and `PLACES`.
     without_reference, without_heard : int
         Calls that only one of both has; they are in no rate.
+    too_long : int
+        Sides of calls that are longer than `MOST_CHARACTERS`; they are in no rate.
     languages_without_list : tuple of str
         Languages whose denials nobody listed: theirs are not counted.
     normaliser : str
@@ -86,6 +100,7 @@ class Recognition:
     places: pl.DataFrame
     without_reference: int
     without_heard: int
+    too_long: int
     languages_without_list: tuple[str, ...]
     normaliser: str = NORMALISER
 
@@ -118,13 +133,17 @@ def recognition(
     rows: list[Row] = []
     places: list[Row] = []
     unlisted: set[str] = set()
-    wanted_names = tuple(dict.fromkeys(names))
+    too_long = 0
+    wanted_names = Names(names)
     for call in calls.sort("call_id").iter_rows(named=True):
         call_id = call["call_id"]
         if call_id not in said or call_id not in got:
             continue
         for speaker in sorted({*said[call_id], *got[call_id]}):
             mine, theirs = said[call_id].get(speaker, []), got[call_id].get(speaker, [])
+            if max(map(_characters, (mine, theirs))) > MOST_CHARACTERS:
+                too_long += 1
+                continue
             language = next((turn["language"] for turn in mine if turn["language"]), None)
             denials = negations_of(language, negations)
             if denials is None:
@@ -142,6 +161,7 @@ def recognition(
         places=pl.DataFrame(places, schema=PLACES, orient="row"),
         without_reference=len((ids & got.keys()) - said.keys()),
         without_heard=len((ids & said.keys()) - got.keys()),
+        too_long=too_long,
         languages_without_list=tuple(sorted(unlisted)),
     )
 
@@ -192,8 +212,12 @@ def _by_call(turns: pl.DataFrame) -> dict[str, dict[str, list[Row]]]:
     return out
 
 
+def _characters(turns: Sequence[Row]) -> int:
+    return sum(len(turn["text"] or "") for turn in turns)
+
+
 def _side(
-    said: Sequence[Row], heard: Sequence[Row], denials: frozenset[str], names: Sequence[str]
+    said: Sequence[Row], heard: Sequence[Row], denials: frozenset[str], names: Names
 ) -> tuple[Row, list[Row]]:
     """Return the counts of one side of a call, and its places."""
     texts = [turn["text"] or "" for turn in said], [turn["text"] or "" for turn in heard]
@@ -241,27 +265,26 @@ def _denials(place: WordDifference, denials: frozenset[str]) -> tuple[int, int]:
     return max(change, 0), max(-change, 0)
 
 
-def _entities(
-    said: Sequence[str], heard: Sequence[str], names: Sequence[str]
-) -> tuple[Row, list[Row]]:
+def _entities(said: Sequence[str], heard: Sequence[str], names: Names) -> tuple[Row, list[Row]]:
     """Return how many entities of each kind were said, kept and added, and those lost or added."""
     counts: Row = {f"{kind}_{what}": 0 for kind in KINDS for what in ("said", "kept", "added")}
     places: list[Row] = []
+    there, before = _Turns(heard), _Turns(said)
     for (kind, _), (shown, number) in _found(said, names).items():
-        kept = min(number, _mentions(shown, kind, heard))
+        kept = min(number, there.mentions(shown, kind))
         counts[f"{kind}_said"] += number
         counts[f"{kind}_kept"] += kept
         if kept < number:
             places.append({"what": "entity_lost", "kind": kind, "words": shown, "heard": None})
     for (kind, _), (shown, number) in _found(heard, names).items():
-        added = number - min(number, _mentions(shown, kind, said))
+        added = number - min(number, before.mentions(shown, kind))
         counts[f"{kind}_added"] += added
         if added:
             places.append({"what": "entity_added", "kind": kind, "words": None, "heard": shown})
     return counts, places
 
 
-def _found(texts: Sequence[str], names: Sequence[str]) -> dict[tuple[str, str], tuple[str, int]]:
+def _found(texts: Sequence[str], names: Names) -> dict[tuple[str, str], tuple[str, int]]:
     """Return the distinct entities of turns, as one of them shows it, with how often it stands."""
     shown: dict[tuple[str, str], str] = {}
     counts: Counter[tuple[str, str]] = Counter()
@@ -278,8 +301,14 @@ def _key(kind: str, text: str) -> str:
     return str(amounts[0].value) if amounts else "".join(spoken_words(text))
 
 
-def _mentions(entity: str, kind: str, texts: Sequence[str]) -> int:
-    """Return how often turns hold an entity, whether in one of them or over their borders."""
-    return max(
-        sum(mentions(entity, kind, text) for text in texts), mentions(entity, kind, " ".join(texts))
-    )
+class _Turns:
+    """The turns of a side, each alone and all of them on end."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.each = [Heard(text) for text in texts]
+        self.joined = Heard(" ".join(texts))
+
+    def mentions(self, entity: str, kind: str) -> int:
+        """Return how often turns hold an entity, whether in one of them or over their borders."""
+        apart = sum(turn.mentions(entity, kind) for turn in self.each)
+        return max(apart, self.joined.mentions(entity, kind))

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGENT_FAULT",
+    "FAILS",
     "GOAL",
+    "HOLDS",
+    "NOT_RUN",
+    "OPEN",
     "REGRESSION_KIND",
     "Failure",
     "FailureCheck",

@@ -213,7 +213,10 @@ def _causes(before: Reading, after: Reading, was: Protocol | None, now: Protocol
     for name in columns:
         event = name.removeprefix(EVENT_PREFIX)
         if not (after.judge_free and "judge" in now.event(event).source):
-            parts += [_moved(wide, name, event), _deciding(wide, name, event, was, now)]
+            parts.append(_moved(wide, name, event))
+            did, does = _decides(was, event), _decides(now, event)
+            if did is not None and did != does:
+                parts.append(_deciding(wide, name, event, does=bool(does)))
     return pl.concat(parts)
 
 
@@ -224,7 +227,7 @@ def _goal(reading: Reading) -> str:
 def _moved(
     wide: pl.DataFrame, column: str, cause: str, *, appeared: str = "appeared", went: str = "went"
 ) -> pl.DataFrame:
-    was, now = pl.col(f"b_{column}"), pl.col(f"a_{column}")
+    was, now = pl.col("was"), pl.col("now")
     gone = pl.lit(went) if cause == GOAL else pl.when(was).then(pl.lit(went))
     direction = (
         pl.when(now)
@@ -233,18 +236,14 @@ def _moved(
         .then(pl.lit("undetermined"))
         .otherwise(pl.coalesce(gone, pl.lit("determined")))
     )
-    moved = wide.filter(was.ne_missing(now))
+    both = wide.select("call_id", was=f"b_{column}", now=f"a_{column}")
+    moved = both.filter(was.ne_missing(now))
     return moved.select("call_id", cause=pl.lit(cause), direction=direction)
 
 
-def _deciding(
-    wide: pl.DataFrame, column: str, event: str, was: Protocol | None, now: Protocol
-) -> pl.DataFrame:
+def _deciding(wide: pl.DataFrame, column: str, event: str, *, does: bool) -> pl.DataFrame:
     """Return the calls in which an event stands as before, and decides only under one protocol."""
-    did, does = _decides(was, event), _decides(now, event)
     stands = pl.col(f"b_{column}") & pl.col(f"a_{column}")
-    if did is None or did == does:
-        stands = pl.lit(value=False)
     direction = pl.lit("decides" if does else "no_longer_decides")
     return wide.filter(stands).select("call_id", cause=pl.lit(event), direction=direction)
 

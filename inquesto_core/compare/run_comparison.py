@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from inquesto_core.compare.bootstrap import Estimate, Resampling, Sums, json_number, studentised
+from inquesto_core.compare.bootstrap import Estimate, Resampling, Sums, studentised
+from inquesto_core.compare.comparison_document import comparison_document
 from inquesto_core.compare.mcnemar import mcnemar_exact
 from inquesto_core.compare.paired import (
     OutcomeCounts,
     Pairing,
+    critical_column,
     event_moves,
     outcome_counts,
     severity_column,
     severity_moves,
 )
-from inquesto_core.compare.repeats import Repeats, zero_failure_bound
 from inquesto_core.compare.slices import (
     SliceDifference,
     WorstGroup,
@@ -30,11 +31,22 @@ from inquesto_core.compare.slices import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from inquesto_core.compare.corrected import CorrectedComparison
     from inquesto_core.compare.cost_pairs import CostDifference
     from inquesto_core.compare.latency_pairs import WaitDifference
+    from inquesto_core.compare.regression import FailureCheck
+    from inquesto_core.compare.repeats import Repeats
+    from inquesto_core.compare.stage_pairs import StageDifference
     from inquesto_core.protocol import Protocol
 
-__all__ = ["MeanDifference", "RunComparison", "SideFacts", "compare_pairs", "mean_differences"]
+__all__ = [
+    "CriticalCalls",
+    "MeanDifference",
+    "RunComparison",
+    "SideFacts",
+    "compare_pairs",
+    "mean_differences",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +86,37 @@ class MeanDifference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CriticalCalls:
+    """Calls with any event above the failing severity.
+
+    Parameters
+    ----------
+    a, b : int
+        Calls of each side, of the `n` pairs in which both sides can tell.
+    appeared, went : int
+        Under B and not under A; under A and not under B.
+    open : int
+        Pairs in which a side cannot tell.
+    difference : Estimate
+        Of their share, b - a.
+    """
+
+    a: int
+    b: int
+    n: int
+    appeared: int
+    went: int
+    open: int
+    difference: Estimate
+
+    def document(self) -> dict[str, Any]:
+        """Return the counts as JSON values."""
+        names = ("a", "b", "n", "appeared", "went", "open")
+        counts = {name: getattr(self, name) for name in names}
+        return {**counts, "difference": self.difference.document()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunComparison:
     """Agent B beside agent A.
 
@@ -91,6 +134,8 @@ class RunComparison:
         `severity_moves`, `event_moves`.
     critical : dict of int to Estimate
         By severity: the difference of the share of calls with an event of it.
+    critical_calls : CriticalCalls
+        Of all severities above the failing one together.
     causes : polars.DataFrame
         `cause_counts`.
     waits : tuple of WaitDifference
@@ -105,6 +150,12 @@ class RunComparison:
         What else differs, and what could not be told.
     costs : tuple of CostDifference
         By currency; empty where no cost is told.
+    stages : tuple of StageDifference
+        What platforms report of their answers; empty where no trace carries it.
+    regressions : tuple of (FailureCheck, FailureCheck) or None
+        Of a regression set, under A and under B; None where none was given.
+    corrected : CorrectedComparison or None
+        Both scores corrected by labels, an estimate.
     """
 
     a: SideFacts
@@ -127,6 +178,7 @@ class RunComparison:
     severities: pl.DataFrame
     events: pl.DataFrame
     critical: dict[int, Estimate]
+    critical_calls: CriticalCalls
     causes: pl.DataFrame
     waits: tuple[WaitDifference, ...]
     waits_of: str
@@ -138,6 +190,9 @@ class RunComparison:
     repeats: dict[str, Repeats]
     notes: tuple[str, ...]
     costs: tuple[CostDifference, ...] = ()
+    stages: tuple[StageDifference, ...] = ()
+    regressions: tuple[tuple[FailureCheck, FailureCheck], ...] | None = None
+    corrected: CorrectedComparison | None = None
 
     @property
     def left_out(self) -> int:
@@ -146,115 +201,7 @@ class RunComparison:
 
     def document(self) -> dict[str, Any]:
         """Return the comparison as JSON values; rates are in [0, 1], times in milliseconds."""
-        counts, n = self.outcomes, self.outcomes.n
-        return {
-            "a": asdict(self.a),
-            "b": asdict(self.b),
-            "protocol": self.protocol,
-            "population": self.population,
-            "pairs": n,
-            "left_out": self.pairing.left_out.to_dicts(),
-            "resampling": {
-                "method": "symmetric studentised cluster bootstrap",
-                "cluster": self.cluster,
-                "clusters": self.clusters,
-                **asdict(self.resampling),
-            },
-            "score": {
-                "passed_a": counts.passed_a,
-                "passed_b": counts.passed_b,
-                **{name: getattr(counts, name) for name in ("broken", "fixed")},
-                "still_failing": counts.still_failing,
-                "still_passing": counts.still_passing,
-                "difference": self.score.document(),
-                "mcnemar_exact_p": self.mcnemar_p,
-                "bounds": None if self.bounds is None else list(self.bounds),
-            },
-            "goal": {
-                "reached_a": self.goal_a,
-                "reached_b": self.goal_b,
-                "n": self.goal_n,
-                "difference": self.goal.document(),
-            },
-            "severities": [
-                {
-                    **row,
-                    "difference": self.critical[row["severity"]].document(),
-                    "none_in_a": zero_failure_bound(n) if row["a"] == 0 else None,
-                    "none_in_b": zero_failure_bound(n) if row["b"] == 0 else None,
-                }
-                for row in self.severities.to_dicts()
-            ],
-            "events": self.events.to_dicts(),
-            "causes": self.causes.to_dicts(),
-            "waits_of": self.waits_of,
-            "censored": None if self.censored is None else list(self.censored),
-            "waits": [_wait(each) for each in self.waits],
-            "conduct": [_mean(each) for each in self.conduct],
-            "effort": [_mean(each) for each in self.effort],
-            "cost": [each.document() for each in self.costs] or None,
-            "slices": [_slice(each) for each in self.slices],
-            "worst_groups": [_worst(each) for each in self.worst],
-            "repeats": {side: _repeats(each) for side, each in self.repeats.items()},
-            "notes": list(self.notes),
-        }
-
-
-def _wait(wait: WaitDifference) -> dict[str, Any]:
-    return {
-        "kind": wait.kind,
-        "n_a": wait.n_a,
-        "n_b": wait.n_b,
-        "unanswered_a": wait.unanswered_a,
-        "unanswered_b": wait.unanswered_b,
-        "unanswered": wait.unanswered.document(),
-        "quantiles": [
-            {
-                "share": each.share,
-                "a": json_number(each.a),
-                "b": json_number(each.b),
-                "difference": each.difference.document(),
-            }
-            for each in wait.quantiles
-        ],
-    }
-
-
-def _mean(mean: MeanDifference) -> dict[str, Any]:
-    return {"name": mean.name, "a": mean.a, "b": mean.b, "difference": mean.difference.document()}
-
-
-def _slice(found: SliceDifference) -> dict[str, Any]:
-    names = ("column", "value", "n", "clusters", "passed_a", "passed_b", "broken", "fixed")
-    return {
-        **{name: getattr(found, name) for name in names},
-        "rate_a": found.rate_a.document(),
-        "rate_b": found.rate_b.document(),
-        "difference": found.difference.document(),
-        "p_value_holm": found.adjusted,
-    }
-
-
-def _worst(found: WorstGroup) -> dict[str, Any]:
-    names = ("column", "side", "value", "rate", "others", "n")
-    return {**{name: getattr(found, name) for name in names}, "gap": found.gap.document()}
-
-
-def _repeats(found: Repeats) -> dict[str, Any]:
-    return {
-        "slots": found.slots,
-        "trials": found.trials,
-        "rates": [
-            {
-                "k": each.k,
-                "slots": each.slots,
-                "pass_hat_k": each.all_pass,
-                "pass_at_k": each.any_pass,
-            }
-            for each in found.rates
-        ],
-        "flips": found.flips.to_dicts(),
-    }
+        return comparison_document(self)
 
 
 def mean_differences(
@@ -308,6 +255,24 @@ def _share_difference(
     estimate = paired_difference(sums, resampling=resampling)
     a, b, n = (int(sums[name].sum()) for name in ("passed_a", "passed_b", "n"))
     return estimate, a, b, n
+
+
+def _critical_calls(
+    pairs: pl.DataFrame, protocol: Protocol, resampling: Resampling
+) -> CriticalCalls:
+    was, now = (critical_column(protocol, side) for side in "ab")
+    difference, a, b, n = _share_difference(pairs, was, now, resampling)
+    told = pairs.select(appeared=(~was & now).sum(), went=(was & ~now).sum())
+    appeared, went = map(int, told.row(0))
+    return CriticalCalls(
+        a=a,
+        b=b,
+        n=n,
+        appeared=appeared,
+        went=went,
+        open=pairs.height - n,
+        difference=difference,
+    )
 
 
 def _bounds(pairing: Pairing) -> tuple[float, float] | None:
@@ -391,6 +356,7 @@ def compare_pairs(
         severities=severity_moves(pairs, protocol),
         events=event_moves(pairs, protocol),
         critical=critical,
+        critical_calls=_critical_calls(pairs, protocol, resampling),
         causes=causes,
         waits=waits,
         waits_of=waits_of,

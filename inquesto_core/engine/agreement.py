@@ -33,7 +33,14 @@ if TYPE_CHECKING:
     from inquesto_core.compare import LabelFile, Ranking, SheetKey
     from inquesto_core.protocol import Population, Protocol
 
-__all__ = ["agreement_with_labels", "agreement_with_run", "ranking_of_runs"]
+__all__ = [
+    "agreement_with_labels",
+    "agreement_with_run",
+    "answers_of_labels",
+    "ranking_of_runs",
+    "refuse_other_calls",
+    "sheet_key_of",
+]
 
 #: File of a bundle that two judges of one call may differ in.
 _VERDICTS_FILE = "verdicts.json"
@@ -124,15 +131,15 @@ def agreement_with_labels(
                 expected="two labellers",
             )
         )
-    sheet = _sheet_key(files, labels, key)
+    sheet = sheet_key_of(files, labels, key)
     if sheet is not None:
-        _refuse_other_calls(stored, sheet, law, people)
+        refuse_other_calls(stored, sheet, law, people)
     judge = _judge_side(stored, Path(run))
     people_sides = [
         Side(
             kind="labeller",
             name=file.labeller,
-            answers=_answers(file, sheet, stored, law),
+            answers=answers_of_labels(file, sheet, stored, law),
         )
         for file in files
     ]
@@ -263,9 +270,16 @@ def _other_calls(names: Sequence[str], total: int, expected: str) -> Incomparabl
     )
 
 
-def _sheet_key(
+def sheet_key_of(
     files: Sequence[LabelFile], paths: Sequence[str | Path], given: str | Path | None
 ) -> SheetKey | None:
+    """Return the key of the labelled sheet; None where labels name calls themselves.
+
+    Raises
+    ------
+    IncomparableError
+        ``key_missing``.
+    """
     if not any(file.by_item for file in files):
         return None
     beside = Path(paths[0]).parent
@@ -283,7 +297,7 @@ def _sheet_key(
     )
 
 
-def _refuse_other_calls(
+def refuse_other_calls(
     stored: StoredRun, sheet: SheetKey, law: Protocol, people: Population
 ) -> None:
     """Refuse a sheet whose calls this run lacks, or whose text is another here."""
@@ -297,7 +311,7 @@ def _refuse_other_calls(
         raise _other_calls(other, len(sheet.shown), "the goal and transcript that were labelled")
 
 
-def _answers(
+def answers_of_labels(
     file: LabelFile, sheet: SheetKey | None, stored: StoredRun, law: Protocol
 ) -> pl.DataFrame:
     """Return a labeller's answers by call, every name in them known."""

@@ -43,7 +43,15 @@ _REAL = 0.01
 _SHOWN = 5
 
 #: Tables that hold what a bundle's own files say, and what reading them found.
-_OF_FILES = ("calls", "tool_calls", "words", "reported_turns", "reported_latencies", "states")
+_OF_FILES = (
+    "calls",
+    "tool_calls",
+    "words",
+    "reported_turns",
+    "reported_latencies",
+    "reported_stages",
+    "states",
+)
 #: A run names an agent that brings no fingerprint itself.
 _OF_THE_RUN = "agent_fingerprint"
 #: Times of events, which are made of edges.

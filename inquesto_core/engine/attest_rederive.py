@@ -147,7 +147,8 @@ def frame_fault(file: str, kept: pl.DataFrame, made: pl.DataFrame) -> list[str]:
     differs = kept.hash_rows() != made.hash_rows()
     calls = kept.filter(differs)["call_id"].unique().sort().to_list()
     shown = ", ".join(str(call_id) for call_id in calls[:_SHOWN_CALLS])
-    return [f"{file}: differs from what the evidence gives in {len(calls)} calls ({shown})"]
+    number = "1 call" if len(calls) == 1 else f"{len(calls)} calls"
+    return [f"{file}: differs from what the evidence gives in {number} ({shown})"]
 
 
 def _record_faults(

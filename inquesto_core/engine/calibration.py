@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from inquesto_core.engine.stored import StoredRun
     from inquesto_core.protocol import Population, Protocol
 
-__all__ = ["calibration_of_run"]
+__all__ = ["calibration_of_run", "labelled_outcomes"]
 
 
 def calibration_of_run(
@@ -23,13 +23,31 @@ def calibration_of_run(
 ) -> Calibration:
     """Return how the run's outcomes compare with those that a labeller's answers make.
 
+    Parameters
+    ----------
+    stored, answers, protocol, population
+        As for `labelled_outcomes`.
+    """
+    scores = [
+        (str(record["agent"]), int(record["passed"]), int(record["n"]))
+        for record in stored.records.values()
+    ]
+    outcomes = labelled_outcomes(stored, answers, protocol=protocol, population=population)
+    return calibrate(outcomes, scores, z=protocol.z)
+
+
+def labelled_outcomes(
+    stored: StoredRun, answers: pl.DataFrame, *, protocol: Protocol, population: Population
+) -> pl.DataFrame:
+    """Return ``call_id, judge, labels, weight``: each labelled call's outcome under either.
+
     Everything but the judged answers stays: timing, tool calls, state. A labelled call of which a
     question that is asked has no label, or is unsure, is open, and left out.
 
     Parameters
     ----------
     stored : StoredRun
-        With all its tables.
+        With all tables of the labelled calls.
     answers : polars.DataFrame
         ``call_id, question, verdict, weight`` of one labeller.
     """
@@ -57,16 +75,11 @@ def calibration_of_run(
         .group_by("call_id", maintain_order=True)
         .agg(pl.col("weight").first())
     )
-    outcomes = (
+    return (
         stored.decisions.select("call_id", judge="passed")
         .join(labels, on="call_id")
         .join(weights, on="call_id")
     )
-    scores = [
-        (str(record["agent"]), int(record["passed"]), int(record["n"]))
-        for record in stored.records.values()
-    ]
-    return calibrate(outcomes, scores, z=protocol.z)
 
 
 def _as_verdicts(answers: pl.DataFrame, like: pl.DataFrame) -> pl.DataFrame:

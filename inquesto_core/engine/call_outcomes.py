@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from inquesto_core.score.call_outcomes import CallOutcomes
 from inquesto_core.score.completion import completion_by_latency, cost_of_pass
 from inquesto_core.score.delivery import delivery
 from inquesto_core.score.escalation import escalation, verification
+from inquesto_core.score.speech_fidelity import speech_fidelity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,10 +42,13 @@ _TABLES = (
     "tool_calls",
     "states",
     "transcript",
+    "asr_turns",
     "barge_ins",
 )
 #: Dearer than any call: a cost is not a phone number.
 _MOST = Decimal(1_000_000)
+
+_WRITTEN = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?")
 
 Costs = dict[str, tuple[Decimal, str | None]]
 
@@ -104,6 +108,7 @@ def outcomes_of_run(
         delivery=delivery(tables["transcript"], tables["barge_ins"], tables["calls"])
         if stored.parts == (WHOLE,)
         else None,
+        fidelity=speech_fidelity(tables["transcript"], tables["asr_turns"]),
         costs=cost_of_pass(decisions, told),
         by_latency=completion_by_latency(decisions),
     )
@@ -177,13 +182,12 @@ def _cost(value: Any, file: str, place: str) -> Decimal:
 
 
 def _number(value: Any) -> Decimal | None:
-    if not isinstance(value, str | int | float) or isinstance(value, bool):
+    """Return a number as JSON has it, or as a person writes one: digits, and a point if need be."""
+    if isinstance(value, str):
+        return Decimal(value.strip()) if _WRITTEN.fullmatch(value.strip()) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
         return None
-    try:
-        number = Decimal(str(value).strip())
-    except InvalidOperation:
-        return None
-    return number if number.is_finite() else None
+    return Decimal(str(value))
 
 
 def _currency(value: Any, file: str, place: str) -> str | None:

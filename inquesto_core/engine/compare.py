@@ -14,11 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from inquesto_core.compare.bootstrap import Resampling
-from inquesto_core.compare.comparable import (
-    Standing,
-    differing_circumstances,
-    refuse_incomparable,
-)
+from inquesto_core.compare.comparable import refuse_incomparable
 from inquesto_core.compare.cost_pairs import cost_differences
 from inquesto_core.compare.gates import Gate, GatesVerdict, columns_of, parse_gates, pass_gates
 from inquesto_core.compare.latency_pairs import call_waits, wait_difference
@@ -28,28 +24,42 @@ from inquesto_core.compare.run_comparison import (
     RunComparison,
     compare_pairs,
 )
+from inquesto_core.compare.stage_pairs import stage_differences
 from inquesto_core.engine.call_outcomes import told_costs
 from inquesto_core.engine.compare_columns import (
     CallColumns,
     add_scenario_columns,
+    join_notes,
     read_columns,
+    refuse_many_values,
+    refuse_unknown_keys,
 )
+from inquesto_core.engine.compare_labels import corrected_by_labels
 from inquesto_core.engine.compare_out import write_comparison
 from inquesto_core.engine.compare_side import Side, call_ids, load_side, shown_details
-from inquesto_core.engine.compare_waits import WAIT_KINDS, turn_waits
+from inquesto_core.engine.compare_standing import (
+    agent_meant,
+    ground_notes,
+    refuse_same,
+    standing_of,
+)
+from inquesto_core.engine.compare_waits import WAIT_KINDS, reported_stages, turn_waits
+from inquesto_core.engine.regression import check_regressions
 from inquesto_core.engine.run_protocol import population_of_run, protocol_of_run
 from inquesto_core.engine.stored import open_run
 from inquesto_core.errors import IncomparableError, Problem, SchemaError
-from inquesto_core.score.signature import parse_signature
 from inquesto_core.score.tables import SLOT
 from inquesto_core.shipped import schemas_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
+    from inquesto_core.compare.cost_pairs import CostDifference, Costs
     from inquesto_core.compare.latency_pairs import WaitDifference
+    from inquesto_core.compare.regression import FailureCheck
+    from inquesto_core.compare.stage_pairs import StageDifference
     from inquesto_core.engine.stored import StoredRun
-    from inquesto_core.protocol import Protocol
+    from inquesto_core.protocol import Population, Protocol
 
 __all__ = ["RECOMMENDED_GATES", "Compared", "compare"]
 
@@ -105,6 +115,9 @@ def compare(
     seed: int = 1,
     costs: str | Path | None = None,
     bundles: Sequence[str | Path] = (),
+    labels: Sequence[str | Path] = (),
+    key: str | Path | None = None,
+    regression: str | Path | None = None,
     out: str | Path | None = None,
     protocol: str | Path | None = None,
     population: str | Path | None = None,
@@ -131,6 +144,12 @@ def compare(
         Rows ``call_id``, ``cost``, ``currency`` of the calls of both runs.
     bundles : sequence of path
         The runs' bundles, whose tags tell the cost; a file of costs goes before them.
+    labels : sequence of path
+        Label files that correct both scores: one for both sides, or A's and then B's.
+    key : path, optional
+        ``key.json`` of the labelled sheet, where it does not lie beside the labels.
+    regression : path, optional
+        A set of reviewed failures, told apart from every rate.
     out : path, optional
         A folder for ``compare.json`` and ``pairs.parquet``.
     protocol, population : path, optional
@@ -140,9 +159,10 @@ def compare(
     ------
     IncomparableError
         ``runs_not_comparable``, ``same_run_twice``, ``agent_unknown``, ``agents_ambiguous``,
-        ``no_pairs``, ``column_unknown``.
+        ``no_pairs``, ``column_unknown``, ``regression_differs``; with labels ``no_verdicts``,
+        ``key_missing``, ``calls_differ``.
     SchemaError
-        ``gates_invalid``, ``schema``, ``columns_invalid``, ``rows_invalid``.
+        ``gates_invalid``, ``schema``, ``columns_invalid``, ``rows_invalid``, ``labels_invalid``.
     StoreError
         ``not_a_run``, ``run_damaged``, ``not_readable``, ``out_not_empty``, ``run_unwritable``.
     """
@@ -152,10 +172,10 @@ def compare(
     first = open_run(run_a)
     second = first if run_b is None else open_run(run_b)
     names = (None, None) if agents is None else agents
-    chosen = (_agent(first, names[0]), _agent(second, names[1]))
-    _refuse_same(first, second, chosen)
+    chosen = (agent_meant(first, names[0]), agent_meant(second, names[1]))
+    refuse_same(first, second, chosen)
     standings = [
-        _standing(run, fingerprint)
+        standing_of(run, fingerprint)
         for run, fingerprint in zip((first, second), chosen, strict=True)
     ]
     refuse_incomparable(*standings)
@@ -168,7 +188,7 @@ def compare(
         load_side(run, fingerprint, law=law, people=people, needed=needed)
         for run, fingerprint in zip((first, second), chosen, strict=True)
     ]
-    pairing = _pair(sides, cluster, needed, people)
+    pairing, joined = _pair(sides, cluster, needed, people)
     moved = moved_causes(pairing.pairs.filter(pl.col("outcome") != "still_passing"), law)
     waits, waits_of, censored = _waits(sides, pairing, resampling)
     comparison = compare_pairs(
@@ -185,15 +205,21 @@ def compare(
         waits_of=waits_of,
         censored=censored,
         repeats=_repeats(sides),
-        notes=_notes(standings, chosen),
+        notes=[*ground_notes(standings, chosen), *joined],
     )
-    if told:
-        named = pairing.pairs.with_columns(
-            call_ids(side, pairing.pairs[f"at_{end}"]).alias(f"call_id_{end}")
-            for side, end in zip(sides, "ab", strict=True)
+    comparison = replace(
+        comparison,
+        stages=_stages(sides, pairing, resampling),
+        costs=_costs(sides, pairing, told, resampling),
+        regressions=None
+        if regression is None
+        else _regressions(regression, (first, second), agents),
+    )
+    if labels:
+        corrected = corrected_by_labels(
+            comparison, (first, second), labels, key=key, protocol=law, population=people
         )
-        found = cost_differences(named, told, resampling=resampling)
-        comparison = replace(comparison, costs=found)
+        comparison = replace(comparison, corrected=corrected)
     verdict = pass_gates(rules, comparison) if rules else None
     shown = _first_moved(moved, law)
     shown = shown.with_columns(
@@ -231,85 +257,10 @@ def _read_gates(name: str | Path) -> tuple[Gate, ...]:
     return parse_gates(data, file=path.name)
 
 
-def _agent(stored: StoredRun, name: str | None) -> str:
-    """Return the fingerprint of the agent that is meant."""
-    held = {key: str(record["agent"]) for key, record in stored.records.items()}
-    listed = ", ".join(sorted(repr(each) for each in held.values()))
-    if name is None:
-        if len(held) == 1:
-            return next(iter(held))
-        raise IncomparableError(
-            Problem(
-                code="agents_ambiguous",
-                found=f"{stored.folder.name} holds {len(held)} agents: {listed}",
-                expected="which of them is A and which is B",
-                remedy="name A and then B with --agents A B",
-            )
-        )
-    found = [key for key, agent in held.items() if name in (agent, key)]
-    found = found or [key for key in held if name and key.removeprefix("sha256:").startswith(name)]
-    if len(found) == 1:
-        return found[0]
-    what = f"{len(found)} agents" if found else "no agent"
-    raise IncomparableError(
-        Problem(
-            code="agents_ambiguous" if found else "agent_unknown",
-            found=f"{stored.folder.name} has {what} called {name!r}",
-            expected=f"one of {listed}, or the beginning of a fingerprint",
-            remedy="name the fingerprint with --agents" if found else "",
-        )
-    )
-
-
-def _refuse_same(first: StoredRun, second: StoredRun, chosen: tuple[str, str]) -> None:
-    if first.folder.resolve() == second.folder.resolve() and chosen[0] == chosen[1]:
-        raise IncomparableError(
-            Problem(
-                code="same_run_twice",
-                found="A and B are the same agent in the same run",
-                expected="two runs, or two agents of one",
-                remedy="name another run, or two agents with --agents A B",
-            )
-        )
-
-
-def _standing(stored: StoredRun, fingerprint: str) -> Standing:
-    manifest = stored.manifest
-    evidence = manifest.get("evidence") or {}
-    judge, heard = (evidence.get(name) or {} for name in ("judge", "transcriber"))
-    people = manifest.get("population") or {}
-    record = stored.records[fingerprint]
-    signature = parse_signature(record["signature"]["text"])
-    is_reported = signature.get("timing") == "reported" or "[timing reported]" in record["citation"]
-    named = (manifest["protocol"]["name"], manifest["protocol"]["digest"])
-    others = (f"as {signature['compat']} applies it",) if "compat" in signature else ()
-    return Standing(
-        protocol=(*named, *others),
-        population=(str(people.get("name")), str(people.get("digest"))),
-        judge=_named_use(judge),
-        rubric=str(evidence.get("asked_with")),
-        timing="reported" if is_reported else "measured",
-        transcriber=_named_use(heard),
-        engine=manifest["engine"]["version"],
-    )
-
-
-def _named_use(use: Mapping[str, str | None]) -> tuple[str | None, ...]:
-    """Return how a judge or transcriber is told from others."""
-    return (use.get("kind"), use.get("model") or use.get("label"), use.get("sha256"))
-
-
-def _notes(standings: Sequence[Standing], chosen: tuple[str, str]) -> list[str]:
-    notes = list(differing_circumstances(*standings))
-    if chosen[0] == chosen[1]:
-        notes.append("A and B have the same fingerprint: this is one agent against itself")
-    if standings[0].judge[0] == "none":
-        notes.append("judge-free: outcomes are what state, trace and audio show")
-    return notes
-
-
-def _pair(sides: Sequence[Side], cluster: str, needed: CallColumns, people: Any) -> Pairing:
-    """Return the pairs with ``cluster`` and the columns that slices are made of."""
+def _pair(
+    sides: Sequence[Side], cluster: str, needed: CallColumns, people: Population
+) -> tuple[Pairing, list[str]]:
+    """Return the pairs with ``cluster`` and the columns of slices, and what these do not say."""
     pairing = pair_calls(sides[0].calls, sides[1].calls)
     if pairing.pairs.is_empty():
         raise IncomparableError(
@@ -320,7 +271,9 @@ def _pair(sides: Sequence[Side], cluster: str, needed: CallColumns, people: Any)
                 expected="two agents that were asked the same calls",
             )
         )
-    pairs = pairing.pairs
+    pairs = add_scenario_columns(pairing.pairs, needed, people)
+    refuse_unknown_keys(pairs, needed, _configs(sides))
+    notes = join_notes(pairs, needed)
     for name in needed.of_calls:
         # What differs within a pair is shown as what it became.
         one, two = (pl.col(f"{name}_{end}").cast(pl.String) for end in "ab")
@@ -328,9 +281,47 @@ def _pair(sides: Sequence[Side], cluster: str, needed: CallColumns, people: Any)
         pairs = pairs.with_columns(
             same.otherwise(pl.format("{} → {}", one.fill_null("–"), two.fill_null("–"))).alias(name)
         ).drop(f"{name}_a", f"{name}_b")
-    pairs = add_scenario_columns(pairs, needed, people)
+    refuse_many_values(pairs, needed)
     pairs = pairs.with_columns(cluster=pl.col(cluster).cast(pl.String).fill_null("(not known)"))
-    return replace(pairing, pairs=pairs)
+    return replace(pairing, pairs=pairs), notes
+
+
+def _configs(sides: Sequence[Side]) -> Iterator[str | None]:
+    """Yield the configurations of both runs' calls, each once a partition."""
+    for side in sides:
+        for part in side.stored.parts:
+            calls = side.stored.part(part, {"calls": ("agent_config",)})["calls"]
+            yield from calls["agent_config"].unique()
+
+
+def _stages(
+    sides: Sequence[Side], pairing: Pairing, resampling: Resampling
+) -> tuple[StageDifference, ...]:
+    held = [
+        reported_stages(side, pairing.pairs.select("cluster", at=f"at_{end}"))
+        for side, end in zip(sides, "ab", strict=True)
+    ]
+    return stage_differences(held[0], held[1], resampling=resampling)
+
+
+def _costs(
+    sides: Sequence[Side], pairing: Pairing, told: Costs, resampling: Resampling
+) -> tuple[CostDifference, ...]:
+    if not told:
+        return ()
+    named = pairing.pairs.with_columns(
+        call_ids(side, pairing.pairs[f"at_{end}"]).alias(f"call_id_{end}")
+        for side, end in zip(sides, "ab", strict=True)
+    )
+    return cost_differences(named, told, resampling=resampling)
+
+
+def _regressions(
+    folder: str | Path, runs: tuple[StoredRun, StoredRun], agents: tuple[str, str] | None
+) -> tuple[tuple[FailureCheck, FailureCheck], ...]:
+    one, two = (stored.folder for stored in runs)
+    checked = check_regressions(folder, one, two, agents=agents)
+    return tuple(zip(checked.a, checked.b, strict=True))
 
 
 def _waits(

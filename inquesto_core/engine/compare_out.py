@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from inquesto_core.canonical import pretty_bytes
 from inquesto_core.engine.compare_side import call_ids
 from inquesto_core.errors import Problem, StoreError
+from inquesto_core.places import refuse_inside
 from inquesto_core.score.tables import SLOT
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from inquesto_core.engine.compare_side import Side
 
-__all__ = ["PAIRS_FILE", "REPORT_FILE", "write_comparison", "write_text"]
+__all__ = ["PAIRS_FILE", "REPORT_FILE", "write_comparison"]
 
 REPORT_FILE = "compare.json"
 PAIRS_FILE = "pairs.parquet"
@@ -31,12 +32,13 @@ def write_comparison(
     Raises
     ------
     StoreError
-        ``out_not_empty``: the folder holds something else. ``run_unwritable``.
+        ``out_inside``; ``out_not_empty``: the folder holds something else. ``run_unwritable``.
     """
     pairs = moved.with_columns(
         call_ids(side, moved[f"at_{end}"]).alias(f"call_id_{end}")
         for side, end in zip(sides, "ab", strict=True)
     ).select(*SLOT, "outcome", "call_id_a", "call_id_b", "appeared", "went")
+    refuse_inside(folder)
     try:
         if folder.is_dir() and any(folder.iterdir()) and not (folder / REPORT_FILE).is_file():
             raise StoreError(
@@ -55,21 +57,6 @@ def write_comparison(
         (folder / REPORT_FILE).chmod(0o600)
     except OSError as exc:
         raise _unwritable(folder, exc) from exc
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file for a build server.
-
-    Raises
-    ------
-    StoreError
-        ``run_unwritable``.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as exc:
-        raise _unwritable(path, exc) from exc
 
 
 def _unwritable(path: Path, exc: OSError) -> StoreError:

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from inquesto_core.compare.latency_pairs import reply_waits, tool_time
+from inquesto_core.compare.stage_pairs import NO_STAGES, SideStages
 from inquesto_core.engine.compare_side import call_ids
 
 if TYPE_CHECKING:
     from inquesto_core.engine.compare_side import Side
 
-__all__ = ["WAIT_KINDS", "TurnWaits", "turn_waits"]
+__all__ = ["WAIT_KINDS", "TurnWaits", "reported_stages", "turn_waits"]
 
 #: All waits; those in which a tool ran, and how long it did; those in which none ran.
 WAIT_KINDS = ("all", "with_tool", "in_tool", "beside_tool", "without_tool")
 
 _REPLIES = ("call_id", "utterance", "status", "clock_ms", "latency_ms", "tool_in_wait")
 _TOOLS = ("call_id", "start_ms", "end_ms")
+_STAGES = ("call_id", "stage", "value_ms", "origin")
+_COUNT = pl.len().cast(pl.Int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,4 +74,30 @@ def turn_waits(side: Side, paired: pl.DataFrame) -> TurnWaits:
         waits=reply_waits(replies, clusters),
         tools=tool_time(replies, pl.concat(each["tool_calls"] for each in tables), clusters),
         censored=int((replies["status"] == "censored").sum()),
+    )
+
+
+def reported_stages(side: Side, paired: pl.DataFrame) -> SideStages:
+    """Return what the platform of a side reports of the stages of its paired calls.
+
+    Parameters
+    ----------
+    paired : polars.DataFrame
+        ``cluster`` and ``at`` of these calls.
+    """
+    if not side.stored.has_table("reported_stages"):  # ids are most of what is read of an archive
+        return NO_STAGES
+    clusters = paired.select("cluster", call_id=call_ids(side, paired["at"]))
+    values, calls, sources = [NO_STAGES.values], 0, set()
+    for part in side.stored.parts:
+        told = side.stored.part(part, {"reported_stages": _STAGES})["reported_stages"]
+        told = told.join(clusters, on="call_id", how="inner")
+        calls += told["call_id"].n_unique()
+        sources |= set(told["origin"])
+        value = pl.col("value_ms").cast(pl.Float64)
+        values.append(told.group_by("stage", "cluster", value_ms=value).agg(n=_COUNT))
+    return SideStages(
+        values=pl.concat(values).group_by("stage", "cluster", "value_ms").agg(pl.col("n").sum()),
+        calls=calls,
+        sources=tuple(sorted(sources)),
     )

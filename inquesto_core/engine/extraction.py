@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,15 +133,11 @@ def _typed(cell: str, rule: FieldRule, law: Contract) -> str:
         return canonical_bytes([part.strip() for part in cell.split(";") if part.strip()]).decode()
     if rule.type == "boolean":
         return cell.strip().lower() if cell.strip().lower() in {"true", "false"} else text
-    return cell.strip() if _is_number(cell.strip()) else text
+    return cell.strip() if _NUMBER.fullmatch(cell.strip()) else text
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return text.lstrip("-")[:1].isdigit()
+#: A number as JSON and people write it; no exponent, which nobody puts into a sheet.
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,19})(\.[0-9]{1,20})?")
 
 
 def _cited(

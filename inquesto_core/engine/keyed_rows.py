@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from inquesto_core.canonical import strict_json
+from inquesto_core.canonical import at_line, strict_json
 from inquesto_core.errors import Problem, SchemaError
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ def _json_rows(text: str, file: str) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             value = strict_json(line.encode(), file=file)
         except SchemaError as exc:
-            refuse_row(file, f"line {number}", exc.problem.found, "one JSON object a line")
+            told = at_line(exc.problem, number)
+            refuse_row(file, told.pointer or "", told.found, told.expected)
         if not isinstance(value, dict):
             refuse_row(file, f"line {number}", "is no object", "one JSON object a line")
         yield f"line {number}", value

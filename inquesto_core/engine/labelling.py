@@ -17,6 +17,7 @@ from inquesto_core.engine.run_protocol import population_of_run, protocol_of_run
 from inquesto_core.engine.stored import load_run
 from inquesto_core.errors import IncomparableError, Problem, StoreError
 from inquesto_core.instruments.rubric import load_rubric
+from inquesto_core.places import refuse_inside
 from inquesto_core.report.label_sheet import AskedItem, SheetCall, sheet_csv, sheet_page
 
 if TYPE_CHECKING:
@@ -216,6 +217,7 @@ def _write_new_folder(folder: Path, files: dict[str, bytes]) -> Path:
     StoreError
         ``out_not_empty``, ``run_unwritable``.
     """
+    refuse_inside(folder)
     try:
         if folder.exists() and any(folder.iterdir()):
             raise StoreError(

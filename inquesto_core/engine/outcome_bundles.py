@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,11 @@ import polars as pl
 
 from inquesto_core.bundle import at_hand, read_bundle
 from inquesto_core.canonical import canonical_bytes, digest_json
+from inquesto_core.engine.executors import InProcess, Lost
 from inquesto_core.engine.stored import INPUTS
-from inquesto_core.errors import BundleError, Problem, SchemaError
+from inquesto_core.errors import BundleError, Problem, SchemaError, StoreError
 from inquesto_core.events.signals import ANSWERS, FINAL_STATES
-from inquesto_core.evidence import TABLES, make_table
+from inquesto_core.evidence import TABLES, empty_table, make_table
 from inquesto_core.evidence.rows import bundle_rows, tool_call_rows
 from inquesto_core.instruments.extract import problem_row
 from inquesto_core.score.accounting import DUPLICATE_CALL_ID, UNREADABLE_BUNDLE
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from inquesto_core.bundle import Bundle, BundleRef
+    from inquesto_core.engine.executors import Executor
 
 __all__ = ["OUTCOME_CALLS", "OutcomeTables", "read_outcomes"]
 
@@ -43,7 +46,12 @@ OUTCOME_CALLS: dict[str, pl.DataType | type[pl.DataType]] = {
     "has_verdicts": pl.Boolean,
     "unreadable": pl.List(pl.String),  # codes of parts that are there and cannot be read
     "responses": pl.String,  # canonical JSON
+    "tags": pl.String,  # canonical JSON
 }
+
+#: What a worker reads in one go, and below how many goes none is started.
+_BUNDLES_A_TASK = 32
+_FEW_TASKS = 16
 
 _PARTS = ("trace", "transcript", "state", "verdicts")
 
@@ -60,6 +68,8 @@ class OutcomeTables:
         Evidence table.
     inputs : polars.DataFrame
         Every file that was read, but recordings.
+    verdicts : polars.DataFrame
+        Evidence table: what a model said, whole; empty where none was asked.
     """
 
     calls: pl.DataFrame
@@ -70,6 +80,7 @@ class OutcomeTables:
     answers: pl.DataFrame
     problems: pl.DataFrame
     inputs: pl.DataFrame
+    verdicts: pl.DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +94,7 @@ def read_outcomes(
     refs: Sequence[BundleRef],
     *,
     tags: Mapping[str, str],
+    executor: Executor | None = None,
     progress: Callable[[int, int], None],
 ) -> OutcomeTables:
     """Return what the bundles say.
@@ -92,14 +104,17 @@ def read_outcomes(
     refs : sequence of BundleRef
     tags : mapping of str to str
         Column to tag.
+    executor : Executor, optional
+        Who reads, where there are many; changes no byte of the result. Default: this process.
     progress : callable
         Told how many of how many are read.
+
+    Raises
+    ------
+    StoreError
+        ``workers_failed``.
     """
-    read = []
-    for done, ref in enumerate(refs, start=1):
-        read.append(_one(ref, tags))
-        progress(done, len(refs))
-    kept = _one_a_call(read)
+    kept = _one_a_call(_read_all(refs, _Reading(tags=tuple(tags.items())), executor, progress))
     columns = {**OUTCOME_CALLS, **dict.fromkeys(tags, pl.String)}
 
     def rows(name: str) -> list[dict[str, Any]]:
@@ -125,7 +140,48 @@ def read_outcomes(
             schema=INPUTS,
             orient="row",
         ),
+        verdicts=empty_table("verdicts"),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """What is done with some bundles, here or in a worker."""
+
+    tags: tuple[tuple[str, str], ...]
+
+    def __call__(self, refs: Sequence[BundleRef]) -> list[_Read]:
+        """Return what each of them says."""
+        tags = dict(self.tags)
+        return [_one(ref, tags) for ref in refs]
+
+
+def _read_all(
+    refs: Sequence[BundleRef],
+    reading: _Reading,
+    executor: Executor | None,
+    progress: Callable[[int, int], None],
+) -> list[_Read]:
+    """Return what every bundle says, in the order of `refs`."""
+    tasks = [refs[at : at + _BUNDLES_A_TASK] for at in range(0, len(refs), _BUNDLES_A_TASK)]
+    doing = InProcess() if executor is None or len(tasks) < _FEW_TASKS else executor
+    found: list[list[_Read]] = [[] for _ in tasks]
+    done = 0
+    with closing(doing.run(reading, tasks, order=range(len(tasks)))) as results:
+        for at, read in results:
+            if isinstance(read, Lost):
+                raise StoreError(
+                    Problem(
+                        code="workers_failed",
+                        found=f"a worker was lost {read.times} times with some bundles: {read.how}",
+                        expected="memory for some bundles in each worker",
+                        remedy="free memory, or ask for fewer with --workers",
+                    )
+                )
+            found[at] = read
+            done += len(read)
+            progress(done, len(refs))
+    return [each for some in found for each in some]
 
 
 def _one(ref: BundleRef, tags: Mapping[str, str]) -> _Read:
@@ -212,6 +268,7 @@ def _call_row(
         "has_verdicts": bundle.verdicts is not None,
         "unreadable": sorted({each.code for each in problems} & unreadable),
         "responses": None if trace is None or trace.responses is None else _json(trace.responses),
+        "tags": _json(dict(call.tags)),
         **{column: call.tags.get(tag) for column, tag in tags.items()},
     }
 
@@ -245,6 +302,7 @@ def _answer_rows(bundle: Bundle) -> list[dict[str, Any]]:
             "score": answer.score,
             "reason": answer.reason,
             "model": recorded.model,
+            "undetermined": None,
         }
         for answer in recorded.answers
     ]

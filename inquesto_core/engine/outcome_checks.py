@@ -9,7 +9,9 @@ import polars as pl
 from inquesto_core.engine.outcome_signals import Made
 from inquesto_core.events.checks import CheckEvidence, find_checks
 from inquesto_core.events.checks_trace import sound_alike_only, with_outcome
+from inquesto_core.score.attempts import told_cost
 from inquesto_core.score.checks import checks_record, decide_checks
+from inquesto_core.score.completion import transcript_latency
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,13 +56,14 @@ def check_tables(
 def _with_facts(
     tables: OutcomeTables, protocol: ChecksProtocol, population: Population
 ) -> pl.DataFrame:
-    """Return the calls with what the record also tells: transfers, beliefs, sound, cost."""
+    """Return the calls with what the record also tells: transfers, beliefs, sound, cost, waits."""
     outcomes = with_outcome(tables.tool_calls, protocol)
     moved = outcomes.filter(pl.col("name").is_in(list(population.tools.transfer)))
     alike = sound_alike_only(outcomes, population)
     has_trace = pl.col("has_trace")
-    cost = pl.col("cost").cast(pl.Float64, strict=False)
-    return tables.calls.with_columns(
+    waits = transcript_latency(tables.transcript)
+    calls = tables.calls.join(waits, on="call_id", how="left", maintain_order="left")
+    return calls.with_columns(
         transferred=pl.when(has_trace).then(
             pl.col("call_id").is_in(moved["call_id"].unique().implode())
         ),
@@ -68,5 +71,5 @@ def _with_facts(
             pl.col("call_id").is_in(alike["call_id"].implode())
         ),
         believed=pl.col("believed").is_in(list(protocol.believed_values)),
-        cost=pl.when(cost.is_finite() & (cost >= 0)).then(cost),
+        cost=told_cost(),
     )

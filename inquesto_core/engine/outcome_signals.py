@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from inquesto_core.events.signals import Observed, find_signals
+from inquesto_core.score.attempts import told_cost
 from inquesto_core.score.signals import decide_signals, signals_record
 
 if TYPE_CHECKING:
@@ -45,8 +46,12 @@ def signal_tables(
         answers=tables.answers,
     )
     found = find_signals(seen, protocol=protocol, population=population)
+    calls = tables.calls
+    if "cost" not in calls.columns:
+        calls = calls.with_columns(cost=pl.lit(None, dtype=pl.String))
+    calls = calls.with_columns(cost=told_cost())
     decisions, signals = decide_signals(
-        tables.calls, tables.transcript, found, protocol=protocol, population=population
+        calls, tables.transcript, found, protocol=protocol, population=population
     )
     records = {}
     for fingerprint, about in agents.items():

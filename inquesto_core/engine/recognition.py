@@ -73,7 +73,7 @@ def recognition_of_run(
         for first_name, first, second_name, second in pairs
         if not first.is_empty() and not second.is_empty()
     ]
-    found = tuple(each for each in made if not each.counts.is_empty())
+    found = tuple(each for each in made if not each.counts.is_empty() or each.too_long)
     if not found:
         raise IncomparableError(_no_pair(calls, said))
     return found

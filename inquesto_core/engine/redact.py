@@ -44,7 +44,7 @@ from inquesto_core.engine.stored import INPUTS
 from inquesto_core.errors import BundleError, Problem, StoreError
 from inquesto_core.events.judged import judged_questions
 from inquesto_core.evidence.store import EvidenceStore
-from inquesto_core.places import allowed_schemes
+from inquesto_core.places import allowed_schemes, refuse_inside
 from inquesto_core.protocol import (
     load_population,
     load_protocol,
@@ -197,6 +197,7 @@ def _inputs(extracted: Sequence[Extracted]) -> pl.DataFrame:
 
 
 def _make_empty(folder: Path) -> None:
+    refuse_inside(folder)
     try:
         if folder.is_dir() and any(folder.iterdir()):
             raise StoreError(

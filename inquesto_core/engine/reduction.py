@@ -7,7 +7,7 @@ same run. Each partition of a run is reduced by itself; what they tell is added.
 from __future__ import annotations
 
 import itertools
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -25,9 +25,9 @@ from inquesto_core.score import (
     decision_table,
     summarise,
 )
-from inquesto_core.score.accounting import slots_in_order
+from inquesto_core.score.accounting import standing_slots
 from inquesto_core.score.decide import missing_calls
-from inquesto_core.score.slots import call_slots, slots_taken_twice
+from inquesto_core.score.slots import slots_taken_twice
 from inquesto_core.score.summary import add_summaries
 
 if TYPE_CHECKING:
@@ -191,27 +191,32 @@ def reduce_part(
     """
     law, people = reading.protocol, reading.population
     judge_free = reading.judge.kind == "none"
-    given = _numbered({name: tables[name] for name in READ})
+    names = tables["calls"]["call_id"].unique().sort()
+    given = _numbered({name: tables[name] for name in READ}, names)
     detection = detect(given, protocol=law, population=people)
     decisions = decision_table(
         detection, protocol=law, population=people, judge_free=judge_free, twice=twice
     )
     agents = agents_of(tables["calls"])
+    summaries = {
+        name: summarise(
+            *_of_agent(decisions, detection.tables, name),
+            protocol=law,
+            population=people,
+            judge_free=judge_free,
+        )
+        for name in agents["agent_fingerprint"]
+    }
     told = Told(
         summaries={
-            name: summarise(
-                *_of_agent(decisions, detection.tables, name),
-                protocol=law,
-                population=people,
-                judge_free=judge_free,
-            )
-            for name in agents["agent_fingerprint"]
+            name: replace(found, noted=_named(found.noted, names))
+            for name, found in summaries.items()
         },
         agents=agents,
         totals=_totals(tables, decisions),
     )
-    derived = {name: _named(detection.tables[name]) for name in keep}
-    return Reduced(decisions=_named(decisions), derived=derived, told=told)
+    derived = {name: _named(detection.tables[name], names) for name in keep}
+    return Reduced(decisions=_named(decisions, names), derived=derived, told=told)
 
 
 def _totals(tables: Mapping[str, pl.DataFrame], decisions: pl.DataFrame) -> Totals:
@@ -224,14 +229,17 @@ def _totals(tables: Mapping[str, pl.DataFrame], decisions: pl.DataFrame) -> Tota
     )
 
 
-def _numbered(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """Return the tables with calls as numbers under their names: in the same order, read faster."""
-    ids = pl.Enum(tables["calls"]["call_id"].unique().sort())
-    return {name: frame.with_columns(pl.col("call_id").cast(ids)) for name, frame in tables.items()}
+def _numbered(tables: Mapping[str, pl.DataFrame], names: pl.Series) -> dict[str, pl.DataFrame]:
+    """Return the tables with the place of each call's name among `names` in its stead.
+
+    Numbers are in the same order as sorted names, and joined in a fraction of the time.
+    """
+    number = pl.col("call_id").cast(pl.Enum(names)).to_physical()
+    return {name: frame.with_columns(number) for name, frame in tables.items()}
 
 
-def _named(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.with_columns(pl.col("call_id").cast(pl.String))
+def _named(frame: pl.DataFrame, names: pl.Series) -> pl.DataFrame:
+    return frame.with_columns(names.gather(frame["call_id"]).alias("call_id"))
 
 
 def _of_agent(
@@ -355,12 +363,11 @@ def slots_of_run(
     slots, twice : polars.DataFrame
         `call_slots` of all calls, and `slots_taken_twice` of those in order.
     """
-    slots, in_order = [], []
     # Few agents, many calls: a number each.
     number = pl.col("agent_fingerprint").cast(pl.Categorical)
-    for table in calls:
-        slots.append(call_slots(table, population=population).with_columns(number))
-        told = slots_in_order(table, protocol=protocol, population=population)
-        in_order.append(told.with_columns(number))
-    twice = slots_taken_twice(pl.concat(in_order))
-    return pl.concat(slots), twice.with_columns(pl.col("agent_fingerprint").cast(pl.String))
+    slots = pl.concat(
+        standing_slots(table, protocol=protocol, population=population).with_columns(number)
+        for table in calls
+    )
+    twice = slots_taken_twice(slots.filter("in_order"))
+    return slots.drop("in_order"), twice.with_columns(pl.col("agent_fingerprint").cast(pl.String))

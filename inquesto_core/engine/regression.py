@@ -32,6 +32,7 @@ from inquesto_core.engine.review import agent_of_run
 from inquesto_core.engine.run_protocol import population_of_run, protocol_of_run
 from inquesto_core.engine.stored import StoredRun, load_run
 from inquesto_core.errors import BundleError, IncomparableError, InquestoError, Problem, StoreError
+from inquesto_core.places import refuse_inside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,28 +53,6 @@ class CheckedSet:
 
     a: tuple[FailureCheck, ...]
     b: tuple[FailureCheck, ...]
-
-    def document(self) -> dict[str, Any]:
-        """Return what became of each failure as JSON values."""
-        return {
-            "failures": [
-                {
-                    "call_id": one.failure.call_id,
-                    "category": one.failure.category,
-                    "severity": one.failure.severity,
-                    "cut_from": {"agent": one.failure.agent, "sha256": one.failure.fingerprint},
-                    **{
-                        side: {
-                            "outcome": check.outcome,
-                            "again": list(check.again),
-                            "calls": list(check.calls),
-                        }
-                        for side, check in (("a", one), ("b", two))
-                    },
-                }
-                for one, two in zip(self.a, self.b, strict=True)
-            ]
-        }
 
 
 def cut_failures(
@@ -185,6 +164,7 @@ def _failure(stored: StoredRun, call_id: str, law: Protocol, note: str) -> Failu
 
 def _with_earlier(folder: Path, held: RegressionSet) -> RegressionSet:
     """Return the set with what the folder already holds; refuse a folder of anything else."""
+    refuse_inside(folder)
     file = folder / SET_FILE
     if not file.is_file():
         if folder.is_dir() and any(folder.iterdir()):

@@ -17,6 +17,7 @@ from inquesto_core.engine.report_tables import evidence_of_calls, is_whole, summ
 from inquesto_core.engine.run_protocol import population_of_run, protocol_of_run
 from inquesto_core.engine.stored import load_run
 from inquesto_core.errors import IncomparableError, Problem, StoreError
+from inquesto_core.places import refuse_inside
 from inquesto_core.report.explain import facts_of_calls
 from inquesto_core.report.html import PAGES_A_BLOCK, ReportParts, report_page
 from inquesto_core.report.html_call import call_page, clip_label
@@ -147,6 +148,7 @@ def report(
     budget = byte_count(audio_budget)
     _require_sense(audio, redact=redact, sources=sources)
     place = _place(Path(run), out, is_folder=audio == "all")
+    _require_free(place, is_folder=audio == "all")
     reading = _read(run, redact=redact, protocol=protocol)
     pages = _gather(reading, progress)
     agents = {print_: at for at, print_ in enumerate(reading.stored.records)}
@@ -501,15 +503,19 @@ def _write(place: Path, data: bytes, *, files: Path | None) -> Path:
             page.parent.mkdir(parents=True, exist_ok=True)
         _write_file(page, data)
     except OSError as exc:
-        raise StoreError(
-            Problem(
-                code="run_unwritable",
-                found=f"{place.name} cannot be written: {exc.strerror}",
-                expected="a writable folder with room",
-                remedy="free space or name another place with --out",
-            )
-        ) from exc
+        raise _unwritable(place, exc) from exc
     return page
+
+
+def _unwritable(place: Path, exc: OSError) -> StoreError:
+    return StoreError(
+        Problem(
+            code="run_unwritable",
+            found=f"{place.name} cannot be written: {exc.strerror}",
+            expected="a writable folder with room",
+            remedy="free space or name another place with --out",
+        )
+    )
 
 
 def _write_file(path: Path, data: bytes) -> None:
@@ -523,6 +529,15 @@ def _write_file(path: Path, data: bytes) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+def _require_free(place: Path, *, is_folder: bool) -> None:
+    """Refuse a place where the report cannot be put, before anything is drawn."""
+    refuse_inside(place)
+    try:
+        _require_new_folder(place) if is_folder else _require_ours(place)
+    except OSError as exc:
+        raise _unwritable(place, exc) from exc
 
 
 def _require_new_folder(place: Path) -> None:

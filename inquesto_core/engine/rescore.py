@@ -29,7 +29,6 @@ from inquesto_core.engine.reduction import (
     records_of,
     slots_of_run,
 )
-from inquesto_core.engine.remeasure import Remeasuring, remeasuring
 from inquesto_core.engine.rescore_part import SHOWN_CALLS, PartRescored, RescoringPart
 from inquesto_core.engine.run_folder import DIFFERENCES_FILE, About, RunFolder
 from inquesto_core.engine.run_protocol import population_of_run, protocol_of_run
@@ -38,7 +37,7 @@ from inquesto_core.engine.stored import INPUTS_FILE, evidence_use, open_run, sto
 from inquesto_core.errors import Problem, ProtocolError, StoreError
 from inquesto_core.events import check_predicates
 from inquesto_core.evidence.store import EvidenceStore
-from inquesto_core.places import allowed_schemes, locate
+from inquesto_core.places import allowed_schemes, locate, refuse_inside
 from inquesto_core.protocol import diff_protocols, load_protocol
 from inquesto_core.score import JudgeUse, TranscriberUse
 from inquesto_core.score.slots import SLOT_COLUMNS
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from inquesto_core.engine.executors import Executor
+    from inquesto_core.engine.remeasure import Remeasuring
     from inquesto_core.engine.stored import EvidenceUse, StoredRun
     from inquesto_core.places import Location
     from inquesto_core.protocol import Change, Protocol
@@ -160,7 +160,7 @@ def rescore(
     if transcriber.kind == "pinned" and use.heard_with != now.heard_with:
         transcriber = replace(transcriber, kind="folder")
     reading = Reading(protocol=law, population=people, judge=judge, transcriber=transcriber)
-    folder, provenance = RunFolder(Path(out)), _provenance(stored, law)
+    folder, provenance = RunFolder(Path(out)), _provenance(stored, law, judge)
     changes = diff_protocols(old, law) if old is not None else ()
     doing = choose_executor(executor, workers=workers, address=address)
     with ExitStack() as stack:
@@ -169,6 +169,8 @@ def rescore(
             _refuse_unmeasured(use, sources)
         folder.open()
         if use.measurement != now.measurement:
+            from inquesto_core.engine.remeasure import remeasuring
+
             again = remeasuring(
                 stored.inputs,
                 sources,
@@ -182,8 +184,6 @@ def rescore(
             provenance["vad"] = again.vad
             provenance.pop("asr", None)
             notes += again.notes
-        if judge.kind == "none":
-            provenance.pop("judge", None)
         slots, twice = slots_of_run(_calls(stored), protocol=law, population=people)
         absent = absent_part(slots, reading)
         is_whole = stored.parts == (WHOLE,)
@@ -247,7 +247,10 @@ def _kept(folder: RunFolder, store: str | Path | None, allowed: Collection[str])
     """Return the evidence store of what is measured anew."""
     if store is None:
         return folder.kept
-    return EvidenceStore.open(locate(store, allowed=allowed)).root
+    place = locate(store, allowed=allowed)
+    if isinstance(place, Path):
+        refuse_inside(place)
+    return EvidenceStore.open(place).root
 
 
 def _calls(stored: StoredRun) -> Iterator[pl.DataFrame]:
@@ -294,10 +297,12 @@ def _protocol_before(
         return None, (note,)
 
 
-def _provenance(stored: StoredRun, law: Protocol) -> dict[str, Any]:
+def _provenance(stored: StoredRun, law: Protocol, judge: JudgeUse) -> dict[str, Any]:
     """Return the run's provenance, with what is this engine's and this protocol's."""
     first = stored.records[min(stored.records)]
     given = dict(first["provenance"])
+    if judge.kind == "none":
+        given.pop("judge", None)
     pin = law.instruments.vad
     is_pinned = given["vad"]["runtime"] == f"{pin.runtime} {pin.runtime_version}"
     vad = {**given["vad"], "runtime_is_pinned": is_pinned}

@@ -37,7 +37,7 @@ from inquesto_core.engine.transcribing import (
 from inquesto_core.errors import BundleError, Problem
 from inquesto_core.events import check_predicates
 from inquesto_core.evidence.store import EvidenceStore
-from inquesto_core.places import allowed_schemes, locate
+from inquesto_core.places import allowed_schemes, locate, refuse_inside
 from inquesto_core.protocol import load_protocol
 from inquesto_core.score import (
     JudgeUse,
@@ -221,6 +221,8 @@ def score(
     """
     law, allowed = load_protocol(protocol), allowed_schemes(allow_remote)
     kept_at = None if store is None else locate(store, allowed=allowed)
+    if isinstance(kept_at, Path):
+        refuse_inside(kept_at)
     chosen = choose_judge(judge, law, gpu_layers=gpu_layers) if needs_model(judge) else None
     hearing = choose_transcriber(transcriber, law) if needs_transcriber(transcriber) else None
     doing = choose_executor(executor, workers=workers, address=address)

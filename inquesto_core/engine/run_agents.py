@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from inquesto_core.canonical import strict_json
-from inquesto_core.instruments.extract import TIMING_CARRIED
+from inquesto_core.evidence.tables import TIMING_CARRIED
 from inquesto_core.score import AgentIdentity
 
 if TYPE_CHECKING:
@@ -29,18 +29,30 @@ AGENTS: dict[str, pl.DataType | type[pl.DataType]] = {
 
 def agents_of(calls: pl.DataFrame) -> pl.DataFrame:
     """Return what the calls of a partition say: the table `AGENTS`."""
-    named = pl.col("agent_name").is_not_null()
-    told = calls.filter(pl.col("agent_fingerprint").is_not_null()).select(
-        "agent_fingerprint",
-        first_call=pl.when(named).then(pl.col("call_id").cast(pl.String)),
-        name="agent_name",
-        config="agent_config",
-        platforms=pl.concat_list("platform").list.drop_nulls(),
-        newest=pl.col("ended_at").str.slice(0, 10),
-        is_reported=(pl.col("timing_source") == "reported").fill_null(value=False)
-        | pl.col("warnings").list.contains(TIMING_CARRIED).fill_null(value=False),
+    named = pl.when(pl.col("agent_name").is_not_null()).then("call_id")
+    is_reported = (pl.col("timing_source") == "reported").fill_null(value=False) | pl.col(
+        "warnings"
+    ).list.contains(TIMING_CARRIED).fill_null(value=False)
+    told = (
+        calls.filter(pl.col("agent_fingerprint").is_not_null())
+        .group_by("agent_fingerprint")
+        .agg(
+            first_call=named.min(),
+            platforms=pl.col("platform").drop_nulls().unique(),
+            newest=pl.col("ended_at").max().str.slice(0, 10),
+            is_reported=is_reported.any(),
+        )
     )
-    return add_agents(told)
+    of_first = calls.select(
+        "agent_fingerprint", first_call="call_id", name="agent_name", config="agent_config"
+    )
+    keys = ["agent_fingerprint", "first_call"]
+    return (
+        told.join(of_first, on=keys, how="left")
+        .select(AGENTS.keys())
+        .sort("agent_fingerprint")
+        .cast(AGENTS)  # type: ignore[arg-type]
+    )
 
 
 def add_agents(told: pl.DataFrame) -> pl.DataFrame:

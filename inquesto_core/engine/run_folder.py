@@ -26,6 +26,7 @@ from inquesto_core.engine.stored import (
 )
 from inquesto_core.errors import Problem, StoreError
 from inquesto_core.evidence.store import EvidenceStore
+from inquesto_core.places import refuse_inside
 from inquesto_core.protocol import population_document
 
 if TYPE_CHECKING:
@@ -60,8 +61,9 @@ class RunFolder:
         Raises
         ------
         StoreError
-            Where it holds something else, or cannot be written.
+            Where it holds something else, lies inside a run or bundle, or cannot be written.
         """
+        refuse_inside(self.path)
         try:
             ours = (self.path / MANIFEST).is_file() or self.kept.is_dir()
             if self.path.is_dir() and any(self.path.iterdir()) and not ours:

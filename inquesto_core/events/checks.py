@@ -31,6 +31,7 @@ from inquesto_core.events.checks_trace import (
     verified_verdict,
     with_outcome,
 )
+from inquesto_core.events.predicates.phrases import BUILT_IN, DEFAULT_LANGUAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,6 +57,10 @@ CHECK_ROWS = {
 }
 
 _SHOWN = 300
+#: The protocol's own words are English.
+_OTHER_LANGUAGES = frozenset(BUILT_IN) - {DEFAULT_LANGUAGE}
+#: In the JSON of a check that asks for an amount, and of some that do not.
+_VALUE = '"value":'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +102,10 @@ def find_checks(
         asked_checks(population), on="scenario_id"
     )
     said = said_table(seen.transcript)
-    amounts = said.join(amount_table(said["text"]), on="text")
+    of_amounts = said.join(
+        due.filter(pl.col("asked").str.contains(_VALUE)), on="call_id", how="semi"
+    )
+    amounts = said.join(amount_table(of_amounts["text"]), on="text")
     read = _Read(
         outcomes=with_outcome(seen.tool_calls, protocol),
         said=said,
@@ -248,13 +256,15 @@ def _amount_hits(part: pl.DataFrame, check: Mapping[str, Any], read: _Read) -> p
     if "currency" in check:
         rows = rows.filter(pl.col("currency").is_null() | (pl.col("currency") == check["currency"]))
     topic = topic_pattern(check.get("topic"))
-    if check["kind"] == "consent":  # it is put to the caller by the turn as a whole
-        return rows.with_columns(meets=~pl.col("needs_topic") & pl.col("text").str.contains(topic))
     before = (
         pl.when(pl.col("is_first") & (pl.col("before") == "")).then("previous").otherwise("before")
     )
     back = before.str.contains(topic)
     asked_before = pl.col("previous").str.contains(topic)
+    if check["kind"] == "consent":  # put to the caller by the turn as a whole, or in answer
+        answers = asked_before & pl.col("is_first")
+        put = pl.col("text").str.contains(topic) | (pl.col("points_back") & back)
+        return rows.with_columns(meets=put & (~pl.col("needs_topic") | answers))
     meets = (
         pl.when(pl.col("needs_topic") & ~(asked_before & pl.col("is_first")))
         .then(statement=False)
@@ -329,17 +339,13 @@ def _consent(part: pl.DataFrame, check: Mapping[str, Any], read: _Read) -> pl.Da
         sure=pl.col("value").fill_null(value=False).any(),
         timed=pl.col("start_ms").is_not_null().all(),
     )
-    words = read.protocol.consent
     replies = (
         read.caller.select("call_id", "position", "start_ms", "text")
         .join(first, on="call_id")
         .join(anchor, on="call_id")
         .filter(pl.col("position") > pl.col("asked_at"))
         .filter((pl.col("start_ms") < pl.col("from_ms")).fill_null(value=True))
-        .with_columns(
-            yes=pl.col("text").str.contains(phrase_pattern(words.yes)),
-            no=pl.col("text").str.contains(phrase_pattern(words.no)) if words.no else pl.lit(False),
-        )
+        .with_columns(**_replies(read))
         .filter(pl.col("yes") | pl.col("no"))
         .sort("call_id", "position")
         .group_by("call_id", maintain_order=True)
@@ -381,6 +387,32 @@ def _consent(part: pl.DataFrame, check: Mapping[str, Any], read: _Read) -> pl.Da
         )
     )
     return _of_transcript(frame, code, text, check)
+
+
+def _replies(read: _Read) -> dict[str, pl.Expr]:
+    """Return whether a turn's ``text`` says yes, and whether it says no.
+
+    Beside the protocol's words count those of the population, and those built in for each other
+    language that it has phrases of. What says yes there says no *no*: *no problem*.
+    """
+    words, own = read.protocol.consent, _own_words(read.population)
+    text = pl.col("text")
+    yes, left = text.str.contains(phrase_pattern(words.yes)), text
+    if own["yes"]:
+        pattern = phrase_pattern(own["yes"])
+        yes, left = yes | text.str.contains(pattern), text.str.replace_all(pattern, " … ")
+    refusals = [*words.no, *own["no"], *own["negation"]]
+    no = left.str.contains(phrase_pattern(refusals)) if refusals else pl.lit(value=False)
+    return {"yes": yes, "no": no}
+
+
+def _own_words(population: Population) -> dict[str, list[str]]:
+    phrases = population.phrases or {}
+    lists = [*phrases.values(), *(BUILT_IN[name] for name in phrases if name in _OTHER_LANGUAGES)]
+    return {
+        name: sorted({phrase for each in lists for phrase in each.get(name, ())})
+        for name in ("yes", "no", "negation")
+    }
 
 
 def _verified(part: pl.DataFrame, check: Mapping[str, Any], read: _Read) -> pl.DataFrame:

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from inquesto_core.events.interruptions import cut_turns
 from inquesto_core.events.spoken_amounts import read_amounts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from decimal import Decimal
 
     from inquesto_core.events.spoken_amounts import Amount
@@ -74,29 +75,8 @@ def said_table(transcript: pl.DataFrame) -> pl.DataFrame:
         previous=pl.coalesce("heard_text", "text").shift(1).over("call_id").fill_null("")
     )
     agent = turns.filter(pl.col("speaker") == "agent")
-    caller = turns.filter(pl.col("speaker") == "caller").select("call_id", began_ms="start_ms")
     is_cut = pl.col("heard_text").is_not_null() & (pl.col("heard_text") != pl.col("text"))
-    timed = pl.col("start_ms").is_not_null() & pl.col("end_ms").is_not_null()
-    cut = agent.filter(is_cut)
-    inside = (pl.col("began_ms") >= pl.col("start_ms")) & (pl.col("began_ms") <= pl.col("end_ms"))
-    broken = (
-        cut.filter(timed)
-        .join(caller, on="call_id")
-        .group_by("call_id", "position")
-        .agg(
-            interrupted=pl.when(inside.fill_null(value=False).any())
-            .then(statement=True)
-            .when(pl.col("began_ms").is_null().any())
-            .then(None)
-            .otherwise(statement=False)
-        )
-    )
-    known = cut.join(broken, on=["call_id", "position"], how="left").with_columns(
-        # Nobody else spoke in the whole call: nobody interrupted.
-        interrupted=pl.when(timed & ~pl.col("call_id").is_in(caller["call_id"].implode()))
-        .then(statement=False)
-        .otherwise("interrupted")
-    )
+    known = cut_turns(turns)
     columns = ("call_id", "position", "start_ms", "end_ms", "text", "sure", "previous")
     whole = agent.filter(~is_cut.fill_null(value=False)).with_columns(sure=pl.lit(value=True))
     stale = known.filter(pl.col("interrupted").eq_missing(pl.lit(value=False))).with_columns(
@@ -117,17 +97,10 @@ def amount_table(texts: Iterable[str]) -> pl.DataFrame:
 
 
 def _amounts_of(text: str) -> Iterable[dict[str, object]]:
-    plain = read_amounts(text)
-    asked = read_amounts(text, money_is_topic=True)
-    known = {(one.start, one.end) for one in plain}
-    amounts = sorted(
-        [*((one, False) for one in plain)]
-        + [(one, True) for one in asked if (one.start, one.end) not in known],
-        key=lambda each: (each[0].start, each[0].end),
-    )
+    amounts = read_amounts(text, money_is_topic=True)
     ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text) + 1]
-    for at, (amount, needs_topic) in enumerate(amounts):
-        place = _place(text, ends, [one for one, _ in amounts], at)
+    for at, amount in enumerate(amounts):
+        place = _place(text, ends, amounts, at)
         for value in (amount.value, *amount.other_values):
             if abs(value * MICRO) > LARGEST:
                 continue
@@ -135,7 +108,7 @@ def _amounts_of(text: str) -> Iterable[dict[str, object]]:
                 "text": text,
                 "micro": _micro(value),
                 "currency": amount.currency,
-                "needs_topic": needs_topic,
+                "needs_topic": amount.by_earlier_topic,
                 "is_first": at == 0,
                 "shown": text[amount.start : amount.end],
                 **place,
@@ -146,7 +119,7 @@ def _micro(value: Decimal) -> int:
     return int((value * MICRO).to_integral_value())
 
 
-def _place(text: str, ends: list[int], amounts: list[Amount], at: int) -> dict[str, object]:
+def _place(text: str, ends: list[int], amounts: Sequence[Amount], at: int) -> dict[str, object]:
     """Return where topic words are looked for around one amount."""
     amount = amounts[at]
     sentence = max(index for index, start in enumerate(ends) if start <= amount.start)

@@ -24,8 +24,8 @@ from inquesto_core.events.timing import (
     timing_events,
     timing_flags,
 )
-from inquesto_core.events.trace import trace_events, trace_facts, trace_flags
-from inquesto_core.events.transcript import transcript_events, transcript_flags
+from inquesto_core.events.trace import performed_changes, trace_events, trace_facts, trace_flags
+from inquesto_core.events.transcript import transcript_events, transcript_flags, verbosity
 from inquesto_core.evidence import sort_table
 from inquesto_core.timeline import (
     call_axis,
@@ -149,8 +149,13 @@ def detect(
         .join(evaluated, on="call_id", how="semi")
     )
     silences = silence_table(timeline, limits) if limits.count_silence else None
-    told = reported_timing(tables, protocol=protocol)
-    reported = reported_flags(told, protocol=protocol)
+    found = [timing_events(measured, timing, statistics, silences, protocol=protocol)]
+    if (calls["timing_source"] == "reported").any():
+        told = reported_timing(tables, protocol=protocol)
+        reported = reported_flags(told, protocol=protocol)
+        found.append(reported_events(told, reported, protocol=protocol))
+        timing = pl.concat([timing, reported])
+        statistics = pl.concat([statistics, reported_statistics(told)], how="diagonal")
     facts = with_required_arguments(
         trace_facts(calls, tool_calls, protocol=protocol, population=population),
         calls,
@@ -160,43 +165,28 @@ def detect(
     )
     answers = judge_answers(calls, verdicts, protocol=protocol)
     judged = judged_flags(facts, answers, protocol=protocol)
+    spoken = verbosity(calls, transcript)
     flags = (
         trace_flags(facts)
-        .join(transcript_flags(calls, transcript, protocol=protocol), on="call_id")
+        .join(transcript_flags(spoken, protocol=protocol), on="call_id")
         .join(judged, on="call_id")
     )
+    changes = performed_changes(facts, tool_calls, protocol=protocol, population=population)
     of_conduct = pl.concat(
         [
-            trace_events(facts, tool_calls, protocol=protocol, population=population),
-            transcript_events(calls, transcript, protocol=protocol),
-            judged_events(
-                facts,
-                flags,
-                verdicts,
-                transcript,
-                tool_calls,
-                protocol=protocol,
-                population=population,
-            ),
+            trace_events(changes, protocol=protocol),
+            transcript_events(spoken, protocol=protocol),
+            judged_events(facts, flags, verdicts, transcript, changes, protocol=protocol),
         ]
     )
-    events = pl.concat(
-        [
-            timing_events(usable, measured, timing, statistics, silences, protocol=protocol),
-            reported_events(told, reported, protocol=protocol),
-            _in_scenarios(of_conduct, facts),
-        ]
-    )
+    events = pl.concat([*found, _in_scenarios(of_conduct, facts)])
     return Detection(
         tables={**measured, "events": sort_table("events", events)},
         facts=facts,
         answers=answers,
         predicates=scenario_predicates(measured, protocol=protocol, population=population),
         flags=flags,
-        timing_flags=pl.concat([timing, reported]),
+        timing_flags=timing,
         moved_flags=moved,
-        statistics=pl.concat(
-            [statistics, reported_statistics(told)],
-            how="diagonal",
-        ),
+        statistics=statistics,
     )

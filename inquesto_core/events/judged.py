@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from inquesto_core.events.occurrences import occurrences
-from inquesto_core.events.trace import is_impostor, performed_changes
-from inquesto_core.evidence.tables import sort_table
+from inquesto_core.events.trace import is_impostor
 
 if TYPE_CHECKING:
-    from inquesto_core.protocol import Population, Protocol
+    from inquesto_core.protocol import Protocol
 
 __all__ = [
     "ANSWER_PREFIX",
@@ -145,16 +144,19 @@ def judged_events(
     flags: pl.DataFrame,
     verdicts: pl.DataFrame,
     transcript: pl.DataFrame,
-    tool_calls: pl.DataFrame,
+    changes: pl.DataFrame,
     *,
     protocol: Protocol,
-    population: Population,
 ) -> pl.DataFrame:
     """Return the rows of table ``events`` behind `judged_flags`.
 
     A judged occurrence stands at the transcript turn that the judge cites, where that is known.
     `false_accept` has a row for every change that the impostor obtained (source ``trace``) and one
     for the judge's reading (source ``judge``); the first change is counted before the reading.
+
+    Parameters
+    ----------
+    changes : `performed_changes`
     """
     cited = _cited(verdicts.filter("verdict"), transcript)
     tables = []
@@ -165,11 +167,12 @@ def judged_events(
         if event.name == "false_accept" or question is None:
             continue
         rows = cited.filter(pl.col("question") == question)
+        if rows.is_empty():
+            continue
         rows = rows.join(flags.filter(f"event_{event.name}"), on="call_id", how="semi")
         tables.append(occurrences(rows, event))
-    changes = performed_changes(facts, tool_calls, protocol=protocol, population=population)
     obtained = [
-        changes.filter(is_impostor()).with_columns(source=pl.lit("trace")),
+        changes.filter("by_impostor").with_columns(source=pl.lit("trace")),
         cited.filter(pl.col("question") == disclosure_question(protocol))
         .join(facts.filter(is_impostor()), on="call_id", how="semi")
         .with_columns(source=pl.lit(_JUDGE)),
@@ -177,7 +180,7 @@ def judged_events(
     columns = ("call_id", "at_ms", "end_ms", "source", "evidence_key")
     found = pl.concat([frame.select(columns) for frame in obtained])
     tables.append(occurrences(found, protocol.event("false_accept")))
-    return sort_table("events", pl.concat(tables))
+    return pl.concat(tables)
 
 
 def _cited(verdicts: pl.DataFrame, transcript: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from inquesto_core.timeline.axis import FAR, first_from
+from inquesto_core.timeline.axis import FAR, first_from, places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,8 +58,8 @@ def find_long_silences(timeline: Timeline, limits: Limits) -> LongSilences:
 
 def _waits(timeline: Timeline, limits: Limits) -> tuple[Int, Int, Int, Int]:
     said, groups = timeline.floor.utterances, timeline.floor.groups
-    index = np.searchsorted(groups.start, said.end, side="left")
-    silent = np.searchsorted(groups.end, said.end, side="right") == index
+    index = timeline.replies.next_group
+    silent = np.append(groups.end, -FAR)[index - 1] <= said.end
     onset = np.append(groups.start, FAR)[index]
     window_end = timeline.floor.window_to[said.call]
     until = np.minimum(onset, window_end)
@@ -74,10 +74,10 @@ def _waits(timeline: Timeline, limits: Limits) -> tuple[Int, Int, Int, Int]:
 
 
 def _dead_air(timeline: Timeline, limits: Limits) -> tuple[Int, Int, Int, Int]:
-    groups, turns, axis = timeline.floor.groups, timeline.floor.turns, timeline.axis
-    turn = np.searchsorted(turns.start, groups.start, side="right") - 1
+    groups, axis = timeline.floor.groups, timeline.axis
+    turn = timeline.floor.turn_of_group
     call, start, end = groups.call[1:], groups.end[:-1], groups.start[1:]
-    before = np.append(axis.end_call, -FAR)[np.searchsorted(axis.end_call, end, side="right") - 1]
+    before = np.append(axis.end_call, -FAR)[places(axis.end_call, end, side="right") - 1]
     is_over = before >= axis.base[call]
     long_enough = end - start > limits.silence_ms[call]
     kept = np.flatnonzero((turn[1:] == turn[:-1]) & long_enough & ~is_over)
@@ -93,8 +93,8 @@ def silence_table(timeline: Timeline, limits: Limits) -> pl.DataFrame:
     is_wait = np.arange(len(found.call)) < found.waits
     first = np.where(
         is_wait,
-        np.searchsorted(floor.utterances.call, found.call),
-        np.searchsorted(floor.turns.call, found.call),
+        places(floor.utterances.call, found.call, side="left"),
+        places(floor.turns.call, found.call, side="left"),
     )
     at, limit = found.start - timeline.axis.base[found.call], limits.silence_ms[found.call]
     table = pl.DataFrame(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from inquesto_core.evidence.tables import TABLES, empty_table, sort_table
+from inquesto_core.evidence.tables import TABLES
 
 if TYPE_CHECKING:
     from inquesto_core.protocol import EventType
@@ -21,17 +21,16 @@ def occurrences(frame: pl.DataFrame, event: EventType) -> pl.DataFrame:
     ----------
     frame : polars.DataFrame
         ``call_id`` and any further columns of table ``events``; in the order in which a call's
-        occurrences rank. Its ``source`` wins over the event type's.
+        occurrences rank, which stays. Its ``source`` wins over the event type's.
     """
-    columns = TABLES["events"]
-    given = frame.select(name for name in frame.columns if name in columns)
-    source = pl.col("source") if "source" in given.columns else pl.lit(event.source)
-    ranked = given.with_columns(
-        type=pl.lit(event.name),
-        severity=pl.lit(event.severity, dtype=pl.Int64),
-        source=source,
-        counted=pl.int_range(pl.len()).over("call_id") == 0,
+    told = {
+        "source": pl.lit(event.source),
+        **{name: pl.col(name) for name in frame.columns},
+        "type": pl.lit(event.name),
+        "severity": pl.lit(event.severity, dtype=pl.Int64),
+        "counted": pl.col("call_id").is_first_distinct(),
+    }
+    return frame.select(
+        told.get(name, pl.lit(None, dtype=dtype)).alias(name)
+        for name, dtype in TABLES["events"].items()
     )
-    empty = empty_table("events").cast({"call_id": frame.schema["call_id"]})
-    table = pl.concat([empty, ranked], how="diagonal")
-    return sort_table("events", table)

@@ -29,6 +29,7 @@ __all__ = [
     "Found",
     "Observed",
     "find_signals",
+    "predictions",
 ]
 
 #: One row a state of a call, more of it than the evidence table has.
@@ -50,6 +51,7 @@ ANSWERS = {
     "score": pl.Float64,
     "reason": pl.String,
     "model": pl.String,
+    "undetermined": pl.String,  # why a model that was asked gave no answer; null = it gave one
 }
 
 #: One row a call and signal.
@@ -178,20 +180,13 @@ def _action_match(
             "scenario_id": pl.String,
             "reference": pl.String,
             "flags": pl.String,
-            "from_trace": pl.Boolean,
             "why_not": pl.String,
         },
         orient="row",
     )
+    given = predictions(due, seen.tool_calls, protocol=protocol, population=population)
     frame = due.join(asked, on="scenario_id", how="left", maintain_order="left").join(
-        _performed_as_predictions(seen.tool_calls, protocol),
-        on="call_id",
-        how="left",
-        maintain_order="left",
-    )
-    of_trace = pl.when("has_trace").then(pl.col("performed").fill_null("[]"))
-    frame = frame.with_columns(
-        prediction=pl.when("from_trace").then(of_trace).otherwise("responses")
+        given, on="call_id", how="left", maintain_order="left"
     )
     triple = ("reference", "flags", "prediction")
     distinct = frame.select(triple).drop_nulls().unique().sort(triple)
@@ -215,6 +210,45 @@ def _action_match(
     )
 
 
+def predictions(
+    calls: pl.DataFrame,
+    tool_calls: pl.DataFrame,
+    *,
+    protocol: SignalsProtocol,
+    population: Population,
+) -> pl.DataFrame:
+    """Return what each call's scenario takes for the agent's prediction, as JSON.
+
+    Parameters
+    ----------
+    calls : polars.DataFrame
+        ``call_id, scenario_id, has_trace, responses``.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``call_id, prediction``; null where there is none.
+    """
+    sources = pl.DataFrame(
+        [
+            (scenario.id, (scenario.signals or {}).get("prediction", "responses") == "trace")
+            for scenario in population.scenarios
+        ],
+        schema={"scenario_id": pl.String, "from_trace": pl.Boolean},
+        orient="row",
+    )
+    frame = calls.join(sources, on="scenario_id", how="left", maintain_order="left").join(
+        _performed_as_predictions(tool_calls, protocol),
+        on="call_id",
+        how="left",
+        maintain_order="left",
+    )
+    of_trace = pl.when("has_trace").then(pl.col("performed").fill_null("[]"))
+    return frame.select(
+        "call_id", prediction=pl.when("from_trace").then(of_trace).otherwise("responses")
+    )
+
+
 def _reference_row(scenario_id: str, asked: Any) -> dict[str, Any]:
     flags = ("ignore_capitalization", "ignore_punctuation", "clean_text", "disallow_extra_items")
     reference, why_not = asked.get("reference_answer"), None
@@ -226,7 +260,6 @@ def _reference_row(scenario_id: str, asked: Any) -> dict[str, Any]:
         "scenario_id": scenario_id,
         "reference": None if reference is None else canonical_bytes(reference).decode(),
         "flags": canonical_bytes({name: asked.get(name, False) for name in flags}).decode(),
-        "from_trace": asked.get("prediction", "responses") == "trace",
         "why_not": why_not,
     }
 
@@ -371,14 +404,23 @@ def _judge_passed(
 ) -> pl.DataFrame:
     scores = answers.filter(pl.col("question") == protocol.judge_question)
     frame = due.select("call_id").join(
-        scores.select("call_id", "score"), on="call_id", how="left", maintain_order="left"
+        scores.select("call_id", "score", "undetermined"),
+        on="call_id",
+        how="left",
+        maintain_order="left",
     )
     limit = pl.lit(f"{protocol.judge_threshold:g}")
+    unclear = pl.col("undetermined")
     return frame.select(
         "call_id",
-        verdict=pl.col("score") >= protocol.judge_threshold,
+        # A model that was asked and gave no mark has not passed the call.
+        verdict=pl.when(unclear.is_not_null())
+        .then(statement=False)
+        .otherwise(pl.col("score") >= protocol.judge_threshold),
         value="score",
-        evidence=pl.format("score {}, passes from {}", "score", limit).fill_null(
-            "no score of a judge"
+        evidence=pl.coalesce(
+            pl.format("the judge gave no mark: {}", unclear),
+            pl.format("score {}, passes from {}", "score", limit),
+            pl.lit("no score of a judge"),
         ),
     )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from inquesto_core.protocol import Population, SignalsProtocol
 
-__all__ = ["claim_rows", "filled_path", "guidance_rows", "state_rows"]
+__all__ = ["caller_actions", "claim_rows", "filled_path", "guidance_rows", "state_rows"]
 
 _COLUMNS = (
     "call_id",
@@ -201,7 +201,7 @@ def guidance_rows(
     rows = [
         (scenario.id, index, canonical_bytes(action).decode())
         for scenario in population.scenarios
-        for index, action in _caller_actions((scenario.signals or {}).get("reference_answer"))
+        for index, action in caller_actions((scenario.signals or {}).get("reference_answer"))
     ]
     asked = pl.DataFrame(
         rows,
@@ -234,7 +234,8 @@ def guidance_rows(
     ).select(_COLUMNS)
 
 
-def _caller_actions(reference: Any) -> list[tuple[int, Any]]:
+def caller_actions(reference: Any) -> list[tuple[int, Any]]:
+    """Return what a reference asks of the caller's own side: place in it, and action."""
     if reference is None:
         return []
     _, theirs = without_side(reference, "user")

@@ -41,15 +41,15 @@ from inquesto_core.events.money_words import (
 from inquesto_core.evidence.spoken_cardinals import (
     BEGINNINGS,
     Group,
+    Numbers,
     Token,
-    number_groups,
     tokenise,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["TOPIC_AFTER", "TOPIC_BEFORE", "Amount", "read_amounts"]
+__all__ = ["TOPIC_AFTER", "TOPIC_BEFORE", "Amount", "read_amounts", "speaks_of_money"]
 
 #: Words before and behind a number in which a topic word speaks of it.
 TOPIC_BEFORE = 12
@@ -116,6 +116,8 @@ class Amount:
     form : str
         ``symbol``, ``code``, ``unit``, ``unit_and_cents``, ``cents``, ``range``, ``pair`` (no unit,
         by topic), ``decimal`` (digits with two decimals, by topic) or ``bare`` (by its place).
+    by_earlier_topic : bool
+        Read only because money was spoken of just before.
     """
 
     value: Decimal
@@ -124,6 +126,7 @@ class Amount:
     start: int
     end: int
     form: str
+    by_earlier_topic: bool = False
 
     def may_be(self, value: Decimal, *, tolerance: Decimal = Decimal(0)) -> bool:
         """Return whether some reading lies within `tolerance`, inclusive, of `value`."""
@@ -155,6 +158,16 @@ def read_amounts(text: str, *, money_is_topic: bool = False) -> tuple[Amount, ..
     return _Reader(tokenise(text), money_is_topic=money_is_topic).amounts()
 
 
+def speaks_of_money(text: str) -> bool:
+    """Return whether the last topic word of a text is one of money: what it leaves to answer.
+
+    >>> speaks_of_money("And how much is it?"), speaks_of_money("What is my account number?")
+    (True, False)
+    """
+    kinds = (_kind(token.low) for token in reversed(tokenise(text)))
+    return next((kind for kind in kinds if kind is not None), False)
+
+
 @dataclass(frozen=True, slots=True)
 class _Found:
     """An amount on tokens, half-open."""
@@ -164,6 +177,7 @@ class _Found:
     first: int
     last: int
     form: str
+    by_earlier_topic: bool = False
 
 
 class _Reader:
@@ -171,6 +185,7 @@ class _Reader:
 
     def __init__(self, tokens: Sequence[Token], *, money_is_topic: bool) -> None:
         self.tokens = tokens
+        self.numbers = Numbers(tokens)
         self.money_is_topic = money_is_topic
 
     def amounts(self) -> tuple[Amount, ...]:
@@ -185,7 +200,7 @@ class _Reader:
                 out += [found, *self._range_end(found)]
                 at = out[-1].last
                 continue
-            groups = number_groups(self.tokens, at)
+            groups = self.numbers.run(at)
             if groups:
                 read = self._number(groups)
                 out += read
@@ -222,6 +237,7 @@ class _Reader:
             start=self.tokens[first].start,
             end=self.tokens[found.last - 1].end,
             form=found.form,
+            by_earlier_topic=found.by_earlier_topic,
         )
 
     # -- by a symbol or code before the number ----------------------------------------------
@@ -231,7 +247,7 @@ class _Reader:
         currency, behind = self._mark(at)
         if behind == at:
             return None
-        groups = number_groups(self.tokens, behind)
+        groups = self.numbers.run(behind)
         if not groups:
             return None
         group = groups[0]
@@ -252,7 +268,7 @@ class _Reader:
 
     def _range_end(self, found: _Found) -> tuple[_Found, ...]:
         """Return the second end of ``$50-60``."""
-        groups = number_groups(self.tokens, found.last + 1)
+        groups = self.numbers.run(found.last + 1)
         if self.low(found.last) != "-" or not groups or not groups[0].written:
             return ()
         group = groups[0]
@@ -278,7 +294,7 @@ class _Reader:
         return at > 0 and any(
             groups[-1].last == at
             for start in range(max(0, at - 6), at)
-            if (groups := number_groups(self.tokens, start))
+            if (groups := self.numbers.run(start))
         )
 
     # -- by what follows the number ---------------------------------------------------------
@@ -391,7 +407,7 @@ class _Reader:
             at += 1
         if at != last and self.low(at) == "a" and self.low(at + 1) == "half":
             return tuple(value + Decimal("0.5") for value in values), at + 2, True
-        groups = number_groups(self.tokens, at)
+        groups = self.numbers.run(at)
         if not groups or any(value != int(value) for value in values):
             return values, last, False
         group = groups[0]
@@ -416,7 +432,7 @@ class _Reader:
         is_between = word == "and" and self.low(groups[0].first - 1) == "between"
         if word not in {"to", "or", "-"} and not is_between:
             return ()
-        others = number_groups(self.tokens, last + 1)
+        others = self.numbers.run(last + 1)
         if not others:
             return ()
         found = self._unit(others)
@@ -464,7 +480,8 @@ class _Reader:
         if (is_decimal or is_pair) and values:
             topic = self._topic(first, last)
             if topic or (topic is None and self.money_is_topic):
-                return _Found(values, None, first, last, "decimal" if is_decimal else "pair")
+                form = "decimal" if is_decimal else "pair"
+                return _Found(values, None, first, last, form, by_earlier_topic=not topic)
             return None
         if values and self._is_directly_spoken_of(first) and self._topic(first, last) is not False:
             return _Found(_bare(values, groups), None, first, last, "bare")

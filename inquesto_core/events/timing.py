@@ -18,7 +18,7 @@ import polars as pl
 from inquesto_core.events.long_silences import find_long_silences
 from inquesto_core.events.occurrences import occurrences
 from inquesto_core.timeline import COMPARED, calls_within_reach, measure_talk, measure_timeline
-from inquesto_core.timeline.axis import rows_of
+from inquesto_core.timeline.axis import FAR, rows_of
 from inquesto_core.timeline.barge_ins import KEPT, find_barge_ins
 from inquesto_core.timeline.replies import NO_REPLY, REPLIED
 
@@ -92,24 +92,10 @@ def _count(call: Int, calls: int) -> Int:
     return np.bincount(call, minlength=calls).astype(np.int64)
 
 
-def _latencies(timeline: Timeline) -> tuple[Int, Int]:
-    """Return call and latency of replied utterances, sorted by call, then latency."""
-    replied = timeline.replies.status == REPLIED
-    call = timeline.floor.utterances.call[replied]
-    value = timeline.replies.value_ms[replied]
-    # One sort of numbers that hold both; a latency is never negative.
-    room = int(value.max(initial=0)) + 1
-    both = np.sort(call * room + value)
-    return both // room, both % room
-
-
 def twice_median(timeline: Timeline) -> tuple[Int, Bool]:
     """Return twice each call's median reply latency, ms, and whether the call has one."""
-    return _twice_median(*_latencies(timeline), len(timeline.axis))
-
-
-def _twice_median(call: Int, value: Int, calls: int) -> tuple[Int, Bool]:
-    count = _count(call, calls)
+    value = timeline.latencies.value_ms
+    count = _count(timeline.latencies.call, len(timeline.axis))
     first = np.cumsum(count) - count
     known = count > 0
     low = np.append(value, 0)[np.where(known, first + (count - 1) // 2, -1)]
@@ -242,10 +228,9 @@ def _max_by_call(call: Int, value: Int, calls: int) -> tuple[Int, Bool]:
 def _unanswered(timeline: Timeline) -> tuple[Int, Bool]:
     """Return the longest wait from the first utterance end of a run without agent onset."""
     said, groups = timeline.floor.utterances, timeline.floor.groups
-    index = np.searchsorted(groups.start, said.end, side="left")
-    before = np.searchsorted(groups.end, said.end, side="right")
-    silent = before == index  # no group sounds at the utterance's end
-    onset = np.append(groups.start, np.iinfo(np.int64).max)[index]
+    index = timeline.replies.next_group
+    silent = np.append(groups.end, -FAR)[index - 1] <= said.end
+    onset = np.append(groups.start, FAR)[index]
     until = np.minimum(onset, timeline.floor.window_to[said.call])
     wait = np.where(silent, np.maximum(until - said.end, 0), 0)
     return _max_by_call(said.call, wait, len(timeline.axis))
@@ -254,7 +239,7 @@ def _unanswered(timeline: Timeline) -> tuple[Int, Bool]:
 def _dead_air(timeline: Timeline) -> tuple[Int, Bool]:
     """Return the longest silence inside an agent turn: a pause between groups of one turn."""
     groups, turns = timeline.floor.groups, timeline.floor.turns
-    turn = np.searchsorted(turns.start, groups.start, side="right") - 1
+    turn = timeline.floor.turn_of_group
     inside = turn[1:] == turn[:-1]
     pause = (groups.start[1:] - groups.end[:-1])[inside]
     longest, _ = _max_by_call(groups.call[1:][inside], pause, len(timeline.axis))
@@ -278,9 +263,9 @@ def call_statistics(timeline: Timeline, limits: Limits) -> pl.DataFrame:
     """Return the timing columns of the decision table, one row a timed call."""
     calls = len(timeline.axis)
     floor, found, status = timeline.floor, timeline.talk_overs, timeline.replies.status
-    call, value = _latencies(timeline)
-    doubled, known = _twice_median(call, value, calls)
-    count = _count(call, calls)
+    value = timeline.latencies.value_ms
+    doubled, known = twice_median(timeline)
+    count = _count(timeline.latencies.call, calls)
     rank = np.cumsum(count) - count + np.maximum(-(-count * 95 // 100) - 1, 0)
     p95 = np.append(value, 0)[np.where(known, rank, -1)]
     owner = floor.turns.call[found.turn]
@@ -313,18 +298,7 @@ def call_statistics(timeline: Timeline, limits: Limits) -> pl.DataFrame:
     )
 
 
-def _event_rows(
-    calls: pl.DataFrame, flags: pl.DataFrame, name: str, rows: pl.DataFrame, protocol: Protocol
-) -> pl.DataFrame:
-    stands = flags.filter(pl.col(f"event_{name}")).select("call_id")
-    ours = rows.join(stands, on="call_id", how="semi").join(
-        calls.select("call_id"), on="call_id", how="semi"
-    )
-    return occurrences(ours, protocol.event(name))
-
-
 def timing_events(
-    calls: pl.DataFrame,
     tables: dict[str, pl.DataFrame],
     flags: pl.DataFrame,
     statistics: pl.DataFrame,
@@ -336,11 +310,10 @@ def timing_events(
 
     Parameters
     ----------
-    calls : evidence table, those calls only whose timing is evaluated
     tables : dict
         ``replies`` and ``talk_overs`` as the timeline gives them.
     flags, statistics : polars.DataFrame
-        `TimingFlags.frame` and `call_statistics`.
+        `TimingFlags.frame` and `call_statistics`, of those calls only whose timing is evaluated.
     silences : polars.DataFrame, optional
         `silence_table` where the protocol counts long silences.
     """
@@ -391,5 +364,9 @@ def timing_events(
         "repeated_talk_over": overs,
     }
     return pl.concat(
-        [_event_rows(calls, flags, name, rows, protocol) for name, rows in named.items()]
+        occurrences(
+            rows.join(flags.filter(f"event_{name}"), on="call_id", how="semi"),
+            protocol.event(name),
+        )
+        for name, rows in named.items()
     )

@@ -88,6 +88,9 @@ NEGATIVE_TEXTS = frozenset(
     }
 )
 
+#: What of a tool call is read here; the result only where a verification must succeed.
+_READ = ("call_id", "position", "name", "status", "result")
+
 #: A result may be JSON text of a value, or such text encoded once more, as arguments may.
 MAX_DECODES = 2
 
@@ -173,7 +176,8 @@ def trace_facts(
     asked = calls.select("call_id", "scenario_id", "has_trace").join(
         scenario_table(population), on="scenario_id", how="left", maintain_order="left"
     )
-    named = tool_calls.join(
+    columns = [name for name in _READ if name in tool_calls.columns]
+    named = tool_calls.select(columns).join(
         asked.select("call_id", "required_action"), on="call_id", maintain_order="left"
     )
     shown = _per_call(named, protocol, population)
@@ -200,8 +204,6 @@ def trace_facts(
 
 def _per_call(named: pl.DataFrame, protocol: Protocol, population: Population) -> pl.DataFrame:
     tools = population.tools
-    performed, position = is_performed(protocol), pl.col("position")
-    change = _is_in("name", tools.change)
     verify = _is_in("name", tools.verify)
     if protocol.event("unverified_action").parameters["verification_must_succeed"]:
         named = with_success(named, protocol=protocol)
@@ -209,13 +211,24 @@ def _per_call(named: pl.DataFrame, protocol: Protocol, population: Population) -
     # Row by row first: a filter inside the aggregation is evaluated group by group.
     rows = named.select(
         "call_id",
-        first_lookup=pl.when(_is_in("name", tools.lookup)).then(position),
-        first_verify=pl.when(verify).then(position),
-        first_change=pl.when(change & performed).then(position),
-        change_called=change,
-        change_performed=change & performed,
-        required_performed=(pl.col("name") == pl.col("required_action")) & performed,
-        transfer_performed=_is_in("name", tools.transfer) & performed,
+        "position",
+        lookup=_is_in("name", tools.lookup),
+        verify=verify,
+        change=_is_in("name", tools.change),
+        transfer=_is_in("name", tools.transfer),
+        required=pl.col("name") == pl.col("required_action"),
+        performed=is_performed(protocol),
+    )
+    performed = pl.col("performed")
+    rows = rows.select(
+        "call_id",
+        first_lookup=pl.when("lookup").then("position"),
+        first_verify=pl.when("verify").then("position"),
+        first_change=pl.when(pl.col("change") & performed).then("position"),
+        change_called="change",
+        change_performed=pl.col("change") & performed,
+        required_performed=pl.col("required") & performed,
+        transfer_performed=pl.col("transfer") & performed,
     )
     return rows.group_by("call_id").agg(
         pl.col("^first_.*$").min(), pl.col("^(change|required|transfer)_.*$").any()
@@ -225,21 +238,31 @@ def _per_call(named: pl.DataFrame, protocol: Protocol, population: Population) -
 def performed_changes(
     facts: pl.DataFrame, tool_calls: pl.DataFrame, *, protocol: Protocol, population: Population
 ) -> pl.DataFrame:
-    """Return the performed account changes of calls with a trace, in order, with their facts.
+    """Return the performed account changes of calls with a trace, in order.
 
-    Columns ``call_id, position, at_ms, end_ms, evidence_key`` and those of `FACTS`.
+    Columns ``call_id, position, at_ms, end_ms, evidence_key``; ``unverified`` and ``by_impostor``.
     """
-    changes = tool_calls.filter(_is_in("name", population.tools.change) & is_performed(protocol))
+    is_change = _is_in("name", population.tools.change) & is_performed(protocol)
+    times = tool_calls.select("call_id", "position", "end_ms", "start_ms", is_change=is_change)
+    in_order = (pl.col("first_lookup") < pl.col("position")) & (
+        pl.col("first_verify") < pl.col("position")
+    )
+    told = facts.filter("has_trace").select(
+        "call_id", "first_lookup", "first_verify", by_impostor=is_impostor()
+    )
     return (
-        changes.select(
+        times.filter("is_change")
+        .join(told, on="call_id")
+        .sort("call_id", "position")
+        .select(
             "call_id",
             "position",
             "end_ms",
+            "by_impostor",
             at_ms="start_ms",
             evidence_key=pl.format("tool_calls/{}", "position"),
+            unverified=~in_order.fill_null(value=False),
         )
-        .join(facts.filter("has_trace"), on="call_id")
-        .sort("call_id", "position")
     )
 
 
@@ -255,13 +278,11 @@ def trace_flags(facts: pl.DataFrame) -> pl.DataFrame:
     return facts.select("call_id", event_unverified_action="unverified_change")
 
 
-def trace_events(
-    facts: pl.DataFrame, tool_calls: pl.DataFrame, *, protocol: Protocol, population: Population
-) -> pl.DataFrame:
-    """Return a row of table ``events`` for every unverified change; the first one is counted."""
-    changes = performed_changes(facts, tool_calls, protocol=protocol, population=population)
-    in_order = (pl.col("first_lookup") < pl.col("position")) & (
-        pl.col("first_verify") < pl.col("position")
-    )
-    unverified = changes.filter(~in_order.fill_null(value=False))
-    return occurrences(unverified, protocol.event("unverified_action"))
+def trace_events(changes: pl.DataFrame, *, protocol: Protocol) -> pl.DataFrame:
+    """Return a row of table ``events`` for every unverified change; the first one is counted.
+
+    Parameters
+    ----------
+    changes : `performed_changes`
+    """
+    return occurrences(changes.filter("unverified"), protocol.event("unverified_action"))

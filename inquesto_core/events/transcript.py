@@ -59,27 +59,30 @@ def _limit(protocol: Protocol) -> pl.Expr:
     return int(protocol.event("verbose").parameters["mean_words"]) * pl.col("turns")
 
 
-def transcript_flags(
-    calls: pl.DataFrame, transcript: pl.DataFrame, *, protocol: Protocol
-) -> pl.DataFrame:
+def transcript_flags(spoken: pl.DataFrame, *, protocol: Protocol) -> pl.DataFrame:
     """Return ``call_id`` and ``event_verbose``.
 
     Criterion (protocol, `verbose`): *mean words per agent turn > 60*, compared exactly as
     ``words > 60 * turns`` (exclusive). No transcript: null; no agent turn with words: false.
+
+    Parameters
+    ----------
+    spoken : `verbosity`
     """
-    counts = verbosity(calls, transcript)
-    return counts.select("call_id", event_verbose=pl.col("words") > _limit(protocol))
+    return spoken.select("call_id", event_verbose=pl.col("words") > _limit(protocol))
 
 
-def transcript_events(
-    calls: pl.DataFrame, transcript: pl.DataFrame, *, protocol: Protocol
-) -> pl.DataFrame:
+def transcript_events(spoken: pl.DataFrame, *, protocol: Protocol) -> pl.DataFrame:
     """Return a row of table ``events`` for every verbose call.
 
     ``value`` is the agent's words and ``threshold`` the most that many turns may have
     (60 a turn), so that nothing is divided. It is about the whole call: ``at_ms`` is null.
+
+    Parameters
+    ----------
+    spoken : `verbosity`
     """
-    counts = verbosity(calls, transcript).with_columns(threshold=_limit(protocol))
-    verbose = counts.filter(pl.col("words") > pl.col("threshold"))
+    verbose = spoken.with_columns(threshold=_limit(protocol))
+    verbose = verbose.filter(pl.col("words") > pl.col("threshold"))
     rows = verbose.select("call_id", "threshold", value="words", evidence_key=pl.lit("transcript"))
     return occurrences(rows, protocol.event("verbose"))

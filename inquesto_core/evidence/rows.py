@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from inquesto_core.bundle.call import STAGES
 from inquesto_core.canonical import canonical_bytes
 
 if TYPE_CHECKING:
@@ -40,9 +41,9 @@ def bundle_rows(bundle: Bundle) -> dict[str, list[Row]]:
     -------
     dict
         ``tool_calls``, ``caller_calls``, ``transcript``, ``reported_turns``,
-        ``reported_latencies``, ``words``, ``verdicts``, ``states``, each a list of rows with every
-        column of that table; empty where the bundle has no such part. JSON values are canonical
-        JSON text, and None where they are absent or null.
+        ``reported_latencies``, ``reported_stages``, ``words``, ``verdicts``, ``states``, each a
+        list of rows with every column of that table; empty where the bundle has no such part. JSON
+        values are canonical JSON text, and None where they are absent or null.
     """
     return {
         "tool_calls": _tool_calls(bundle),
@@ -50,6 +51,7 @@ def bundle_rows(bundle: Bundle) -> dict[str, list[Row]]:
         "transcript": _transcript(bundle),
         "reported_turns": _reported_turns(bundle),
         "reported_latencies": _reported_latencies(bundle),
+        "reported_stages": _reported_stages(bundle),
         "words": _words(bundle),
         "verdicts": _verdicts(bundle),
         "states": _states(bundle),
@@ -132,6 +134,25 @@ def _reported_latencies(bundle: Bundle) -> list[Row]:
     return [
         {"call_id": bundle.call.call_id, "position": position, "latency_ms": latency_ms}
         for position, latency_ms in enumerate(bundle.timing.latencies_ms)
+    ]
+
+
+def _reported_stages(bundle: Bundle) -> list[Row]:
+    """Return what the platform says of the stages of its answers; beside a recording, too."""
+    stages = None if bundle.trace is None else bundle.trace.stages
+    if stages is None:
+        return []
+    return [
+        {
+            "call_id": bundle.call.call_id,
+            "stage": stage,
+            "position": position,
+            "value_ms": value_ms,
+            "origin": stages.source,
+        }
+        for stage in STAGES
+        for position, value_ms in enumerate(stages.of(stage))
+        if value_ms is not None
     ]
 
 

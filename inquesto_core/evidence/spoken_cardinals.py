@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["BEGINNINGS", "Group", "Token", "number_groups", "tokenise"]
+__all__ = [
+    "BEGINNINGS",
+    "LONGEST_RUN",
+    "Group",
+    "Numbers",
+    "Token",
+    "number_groups",
+    "tokenise",
+]
 
 # fmt: off
 _ONES = {word: value for value, word in enumerate((
@@ -47,6 +55,9 @@ _SUFFIXES = {"k": 1000, "m": 1_000_000, "bn": 1_000_000_000}
 
 #: The words that a number can begin with.
 BEGINNINGS = frozenset({*_ONES, *_TENS, *_NOUGHT, "a", "an", "half", "quarter"})
+
+#: More numbers said one behind another are read in parts; the longest IBAN has 34 characters.
+LONGEST_RUN = 40
 
 _TOKEN = re.compile(
     r"""
@@ -152,27 +163,61 @@ def _token(kind: str, found: re.Match[str]) -> Token:
     return Token(kind, text, low, found.start(), found.end())
 
 
+class Numbers:
+    """The numbers of a text, each read once however often it is asked for.
+
+    Parameters
+    ----------
+    tokens : sequence of Token
+    """
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self.tokens = tokens
+        self._groups: dict[int, Group | None] = {}
+
+    def _group(self, at: int) -> Group | None:
+        if at not in self._groups:
+            self._groups[at] = _group(self.tokens, at)
+        return self._groups[at]
+
+    def run(self, at: int) -> tuple[Group, ...]:
+        """Return the numbers that follow each other from token `at` on, nothing between them.
+
+        At most `LONGEST_RUN` of them, so that reading a text of numbers alone takes time in
+        proportion to its length.
+        """
+        out: list[Group] = []
+        group = self._group(at)
+        while group is not None and len(out) < LONGEST_RUN:
+            out.append(group)
+            group = self._group(group.last)
+        if out and group is None and _is_of_an_ordinal(self.tokens, out[-1]):
+            out.pop()
+        return tuple(out)
+
+    def first(self, at: int) -> Group | None:
+        """Return the first of `run`, or none."""
+        group = self._group(at)
+        if group is None or not _is_of_an_ordinal(self.tokens, group):
+            return group
+        return None
+
+
 def number_groups(tokens: Sequence[Token], at: int) -> tuple[Group, ...]:
-    """Return the numbers that follow each other from token `at` on, nothing between them.
+    """Return the numbers that follow each other from token `at` on, at most `LONGEST_RUN`.
 
     >>> [str(g.value) for g in number_groups(tokenise("sixty-five fifty-two"), 0)]
     ['65', '52']
     >>> [str(g.value) for g in number_groups(tokenise("one thousand, two hundred oh six"), 0)]
     ['1200', '6']
     """
-    out: list[Group] = []
-    group = _group(tokens, at)
-    while group is not None:
-        out.append(group)
-        group = _group(tokens, group.last)
-    is_ordinal = (
-        bool(out)
-        and out[-1].last < len(tokens)
-        and (tokens[out[-1].last].kind == "ordinal" and not out[-1].written)
-    )
-    if is_ordinal:
-        out.pop()
-    return tuple(out)
+    return Numbers(tokens).run(at)
+
+
+def _is_of_an_ordinal(tokens: Sequence[Token], group: Group) -> bool:
+    """Return whether a number is the tens of an ordinal, as in *twenty fifth*."""
+    is_before = group.last < len(tokens) and tokens[group.last].kind == "ordinal"
+    return is_before and not group.written
 
 
 def _low(tokens: Sequence[Token], at: int) -> str:

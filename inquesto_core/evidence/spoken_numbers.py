@@ -31,6 +31,8 @@ _ORDINALS = {
 #: Ordinals that end a number only after tens: *first* and *second* alone stay words.
 _SMALL_ORDINALS = {"first": 1, "second": 2}
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000}
+#: No scale word is read behind as much: a number that is said has an end.
+_LARGEST = 10**30
 _REPEATS = {"double": 2, "triple": 3}
 _NOUGHT = frozenset({"oh", "o"})
 
@@ -110,7 +112,7 @@ def _below_hundred(words: Sequence[str], at: int) -> tuple[int, int]:
 def _scaled(words: Sequence[str], at: int, taken: int, value: int) -> tuple[int, list[str]]:
     """Carry a number on over *hundred*, *thousand*, *million*, with *and* before what follows."""
     total, scale_before = 0, None
-    while at + taken < len(words) and words[at + taken] in _SCALES:
+    while at + taken < len(words) and words[at + taken] in _SCALES and value < _LARGEST:
         scale = _SCALES[words[at + taken]]
         if scale_before is not None and scale >= scale_before and scale != 1000:
             break

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["KEYS", "TABLES", "empty_table", "make_table", "sort_table"]
+__all__ = ["KEYS", "TABLES", "TIMING_CARRIED", "empty_table", "make_table", "sort_table"]
 
 _TEXT = pl.String
 _INT = pl.Int64
 _BOOL = pl.Boolean
 _REAL = pl.Float64
 _TEXTS = pl.List(pl.String)
+
+#: A warning: timing came with the bundle, as it was measured of a recording that is not there any
+#: more.
+TIMING_CARRIED = "timing_carried"
 
 #: Column names and dtypes of one table.
 Columns = dict[str, pl.DataType | type[pl.DataType]]
@@ -106,6 +110,16 @@ REPORTED_LATENCIES: Columns = {
     "call_id": _TEXT,
     "position": _INT,
     "latency_ms": _INT,  # on the runtime's own clock
+}
+
+#: One row a stage of an answer, as the platform says: reported, of other clocks than the waits that
+#: are measured, and read by no event, rate or gate.
+REPORTED_STAGES: Columns = {
+    "call_id": _TEXT,
+    "stage": _TEXT,  # endpointing | recognition | model | synthesis
+    "position": _INT,  # among what is reported of this stage; of two stages, they need not agree
+    "value_ms": _INT,
+    "origin": _TEXT,  # who reported it
 }
 
 WORDS: Columns = {
@@ -331,6 +345,7 @@ TABLES: dict[str, Columns] = {
     "transcript": TRANSCRIPT,
     "reported_turns": REPORTED_TURNS,
     "reported_latencies": REPORTED_LATENCIES,
+    "reported_stages": REPORTED_STAGES,
     "words": WORDS,
     "asr_turns": ASR_TURNS,
     "asr_words": ASR_WORDS,
@@ -359,6 +374,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "transcript": ("call_id", "position"),
     "reported_turns": ("call_id", "position"),
     "reported_latencies": ("call_id", "position"),
+    "reported_stages": ("call_id", "stage", "position"),
     "words": ("call_id", "turn", "position"),
     "asr_turns": ("call_id", "position"),
     "asr_words": ("call_id", "speaker", "position"),

@@ -105,7 +105,7 @@ def assemble(
     try:
         files = bundle_files(
             call,
-            trace=None if draft.tools is None else ToolTrace(calls=draft.tools),
+            trace=_trace(draft),
             transcript=None if turns is None else Transcript(source=draft.platform, turns=turns),
             state=draft.state,
             timing=draft.timing,
@@ -119,6 +119,18 @@ def assemble(
         entries=entries,
         inferred=call.inferred,
         problems=(*draft.problems, *recorded.problems, *turn_problems, *window_problems),
+    )
+
+
+def _trace(draft: Draft) -> ToolTrace | None:
+    """Return the trace; without one nobody knows what was done, and stages do not say it."""
+    if draft.tools is None:
+        return None
+    return ToolTrace(
+        calls=draft.tools,
+        caller_calls=draft.caller_tools,
+        responses=draft.responses,
+        stages=draft.stages,
     )
 
 

@@ -17,13 +17,16 @@ from inquesto_core.importers.draft import Draft, ImportOptions, Track
 from inquesto_core.importers.fields import Node
 from inquesto_core.importers.registry import Importer
 from inquesto_core.importers.roles import role_of
+from inquesto_core.importers.stages import reported_stages, stage_duration
 from inquesto_core.importers.tool_calls import Result, paired, parsed_result, requested, status_note
 
 if TYPE_CHECKING:
+    from inquesto_core.bundle import ReportedStages
     from inquesto_core.bundle.call import Speaker
 
 __all__ = ["IMPORTER"]
 
+_STAGES = {"recognition": "stt_latency", "model": "ttt_text_latency", "synthesis": "tts_latency"}
 _ROLES: dict[str, Speaker] = {"user": "caller", "assistant": "agent"}
 
 
@@ -54,12 +57,22 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
             for row in said
             if (speaker := role_of(row, "role", _ROLES, options)) is not None
         ),
+        stages=_stages(by_type.get("LatencyReport", ())),
         inferred=(
             *(() if stated else (Inferred(field="/call_id", value=call_id, how=how),)),
             *status_note("Deepgram", tools),
         ),
         problems=problems,
     )
+
+
+def _stages(reports: Sequence[Node]) -> ReportedStages | None:
+    """Return what the reports of latency say; the vendor tells nothing of endpointing."""
+    told = {
+        stage: [stage_duration(row.get(name), "s") for row in reports]
+        for stage, name in _STAGES.items()
+    }
+    return reported_stages("deepgram-agent", told)
 
 
 def _tools(by_type: dict[str, list[Node]]) -> tuple[tuple[ToolCall, ...], tuple[Problem, ...]]:

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from inquesto_core.bundle import Ended, Inferred, ToolCall, TranscriptTurn
 
 if TYPE_CHECKING:
-    from inquesto_core.bundle import FinalState, RecordedVerdicts, ReportedTiming
+    from inquesto_core.bundle import (
+        FinalState,
+        RecordedVerdicts,
+        ReportedStages,
+        ReportedTiming,
+    )
     from inquesto_core.errors import Problem
     from inquesto_core.importers.rules import ScenarioRule
     from inquesto_core.protocol import Population
@@ -78,6 +83,11 @@ class Draft:
         What the platform gives beside them, each instead of `tracks`, the best first.
     tools : tuple of ToolCall or None
         In order; None = the export holds no trace.
+    caller_tools : tuple of ToolCall
+        What a simulated caller did with tools of its own.
+    responses : tuple of mapping or None
+        What the agent returned as its result; None = the export holds none. As the caller's tools
+        it is written where the export holds a trace.
     turns : tuple of TranscriptTurn or None
         In order; None = the export holds no transcript.
     facts : mapping of str to tuple of str
@@ -86,6 +96,9 @@ class Draft:
         When the call may have ended for its agent, and by what: hang-up, end of call, transfer.
     timing, verdicts : optional
         Timing that a runtime reported, and answers that came with the call.
+    stages : ReportedStages or None
+        How long the stages of the agent's answers took, as the platform says; written where the
+        export holds a trace.
     is_recorded : bool
         False = the platform keeps no recording; none is looked for.
     timing_reasons : tuple of str
@@ -104,9 +117,12 @@ class Draft:
     ended_at: str | None = None
     ended: Ended = field(default_factory=Ended)
     tools: tuple[ToolCall, ...] | None = None
+    caller_tools: tuple[ToolCall, ...] = ()
+    responses: tuple[Mapping[str, Any], ...] | None = None
     turns: tuple[TranscriptTurn, ...] | None = None
     state: FinalState | None = None
     timing: ReportedTiming | None = None
+    stages: ReportedStages | None = None
     verdicts: RecordedVerdicts | None = None
     is_recorded: bool = True
     scenario: Mapping[str, Any] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from inquesto_core.bundle.files import MAX_JSON_BYTES
-from inquesto_core.canonical import strict_json
+from inquesto_core.canonical import at_line, strict_json
 from inquesto_core.errors import BundleError, Problem, SchemaError
 from inquesto_core.importers.fields import Node
 
@@ -136,8 +136,7 @@ def _lines(data: bytes, label: str) -> Iterator[Node | Problem]:
         try:
             yield Node(strict_json(line, file=label), label, f"line {number} ")
         except SchemaError as exc:
-            place = (exc.problem.pointer or "").partition("column")[2]
-            yield replace(exc.problem, pointer=f"line {number} column{place}")
+            yield at_line(exc.problem, number)
 
 
 def _table(data: bytes, label: str) -> Node:

@@ -22,6 +22,7 @@ from inquesto_core.bundle.write import UNFINISHED
 from inquesto_core.canonical import digest_bytes
 from inquesto_core.errors import BundleError, Problem, StoreError
 from inquesto_core.importers.exports import read_bytes
+from inquesto_core.places import refuse_inside
 
 if TYPE_CHECKING:
     from inquesto_core.bundle import Inferred
@@ -48,6 +49,7 @@ class Laid:
 @contextmanager
 def staging_folder(target: Path) -> Iterator[Path]:
     """Make the folder in which bundles wait for their names; those of killed imports go."""
+    refuse_inside(target)
     ours = f"{UNFINISHED}{digest_bytes(os.uname().nodename.encode())[:8]}-"
     try:
         target.mkdir(parents=True, exist_ok=True)

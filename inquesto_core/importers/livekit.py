@@ -26,9 +26,11 @@ from inquesto_core.importers.fields import Node, problem_at
 from inquesto_core.importers.recordings import is_plain_file, last_part
 from inquesto_core.importers.registry import Importer
 from inquesto_core.importers.roles import role_of
+from inquesto_core.importers.stages import reported_stages, stage_duration
 from inquesto_core.importers.tool_calls import Result, paired, parsed_result, requested, status_of
 
 if TYPE_CHECKING:
+    from inquesto_core.bundle import ReportedStages
     from inquesto_core.bundle.call import EndedBy, Speaker
 
 __all__ = ["IMPORTER"]
@@ -49,6 +51,12 @@ _KINDS = {
     "agent_config_update": "other",
 }
 _ROLES = {"user": "caller", "assistant": "agent", "system": "other", "developer": "other"}
+_STAGES = {
+    "endpointing": "end_of_turn_delay",
+    "recognition": "transcription_delay",
+    "model": "llm_node_ttft",
+    "synthesis": "tts_node_ttfb",
+}
 _ENDED_BY: dict[str, EndedBy] = {
     "participant_disconnected": "caller",
     "task_completed": "agent",
@@ -93,6 +101,7 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
         ended=Ended(by=_ENDED_BY.get(reason or "", "unknown"), reason=reason),
         tools=tools if is_told else None,
         turns=_turns(items, start_ms, options) if is_told else None,
+        stages=_stages(items, options),
         facts=known_facts({"room": (call.text("room"),), "tag.room": (call.text("room"),)}),
         ended_ms=() if at_ms is None else ((at_ms, "the session's close"),),
         inferred=(*start_note(options.recording_started_ms), *_inferred(reason, egress, options)),
@@ -190,6 +199,21 @@ def _turns(
             )
         )
     return tuple(turns)
+
+
+def _stages(items: Sequence[Node], options: ImportOptions) -> ReportedStages | None:
+    """Return the metrics of messages: the caller's tell the first two stages, the agent's others.
+
+    The delay until the end of the turn holds that of the transcript.
+    """
+    told: dict[str, list[int | None]] = {stage: [] for stage in _STAGES}
+    for row in items:
+        if role_of(row, "type", _KINDS, options) != "message":
+            continue
+        for stage, name in _STAGES.items():
+            told[stage].append(stage_duration(row.get("metrics", name), "s"))
+    known = {stage: [each for each in values if each is not None] for stage, values in told.items()}
+    return reported_stages("livekit", known)
 
 
 def _tools(

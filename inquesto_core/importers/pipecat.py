@@ -19,9 +19,11 @@ from inquesto_core.importers.facts import known_facts
 from inquesto_core.importers.fields import Node
 from inquesto_core.importers.registry import Importer
 from inquesto_core.importers.roles import role_of
+from inquesto_core.importers.stages import reported_stages, stage_duration
 from inquesto_core.importers.tool_calls import Result, paired, parsed_result, requested, status_note
 
 if TYPE_CHECKING:
+    from inquesto_core.bundle import ReportedStages
     from inquesto_core.bundle.call import Speaker, ToolStatus
 
 __all__ = ["IMPORTER", "read_messages"]
@@ -43,6 +45,8 @@ _PLACEHOLDERS: dict[str, ToolStatus] = {
     "COMPLETED": "ok",
     "CANCELLED": "cancelled",
 }
+#: What the names of Pipecat's services hold.
+_SERVICES = {"recognition": "STTService", "model": "LLMService", "synthesis": "TTSService"}
 #: Whose track bears which name.
 _NAMES: dict[Side, str] = {"caller": "user", "agent": "bot"}
 _NO_SPEECH = frozenset({"image_url", "input_audio", "file"})
@@ -68,6 +72,7 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
         agent_name=None if about is None else about.label("agent"),
         tools=tools,
         turns=turns,
+        stages=None if about is None else _stages(about.rows("latency_breakdowns")),
         facts=known_facts({}, None if about is None else about.get("metadata")),
         inferred=(
             *(() if stated else (Inferred(field="/call_id", value=call_id, how=how),)),
@@ -75,6 +80,25 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
         ),
         problems=problems,
     )
+
+
+def _stages(breakdowns: Sequence[Node]) -> ReportedStages | None:
+    """Return the latencies of each answer: the caller's turn released, and each service's TTFB.
+
+    Of several services of a kind in one answer, the first tells.
+    """
+    told: dict[str, list[int | None]] = {"endpointing": [], **{name: [] for name in _SERVICES}}
+    for row in breakdowns:
+        told["endpointing"].append(stage_duration(row.get("user_turn_secs"), "s"))
+        first: dict[str, int | None] = {}
+        for inner in row.rows("ttfb"):
+            named = inner.text("processor") or ""
+            kind = next((stage for stage, word in _SERVICES.items() if word in named), None)
+            if kind is not None:
+                first.setdefault(kind, stage_duration(inner.get("duration_secs"), "s"))
+        for stage in _SERVICES:
+            told[stage].append(first.get(stage))
+    return reported_stages("pipecat", told)
 
 
 def _tracks(call_id: str, about: Node | None, options: ImportOptions) -> tuple[Track, ...]:

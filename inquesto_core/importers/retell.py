@@ -21,9 +21,11 @@ from inquesto_core.importers.facts import known_facts
 from inquesto_core.importers.fields import Node
 from inquesto_core.importers.registry import Importer
 from inquesto_core.importers.roles import role_of
+from inquesto_core.importers.stages import reported_stages, stage_duration
 from inquesto_core.importers.tool_calls import Result, paired, parsed_result, requested, status_of
 
 if TYPE_CHECKING:
+    from inquesto_core.bundle import ReportedStages
     from inquesto_core.bundle.call import EndedBy, Speaker
 
 __all__ = ["IMPORTER"]
@@ -48,6 +50,7 @@ _ENDED_BY: dict[str, EndedBy] = {
     "concurrency_limit_reached": "system",
     "voicemail_reached": "system",
 }
+_STAGES = {"recognition": "asr", "model": "llm", "synthesis": "tts"}
 _TRANSFERRED = "call_transfer"
 
 
@@ -82,12 +85,22 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
         ended=Ended(by=_ended_by(reason), reason=reason),
         tools=tools,
         turns=turns,
+        stages=_stages(call),
         facts=_facts(call),
         ended_ms=tuple(ends),
         timing_reasons=("transfer_time_unknown",) if is_unknown else (),
         inferred=_inferred(reason, ends),
         problems=problems,
     )
+
+
+def _stages(call: Node) -> ReportedStages | None:
+    """Return the values of each stage; of endpointing Retell tells nothing."""
+    told = {
+        stage: [stage_duration(value, "ms") for value in call.rows("latency", name, "values")]
+        for stage, name in _STAGES.items()
+    }
+    return reported_stages("retell", told)
 
 
 def _instant(call: Node, name: str) -> int | None:

@@ -23,9 +23,11 @@ from inquesto_core.importers.facts import known_facts
 from inquesto_core.importers.fields import Node, problem_at
 from inquesto_core.importers.registry import Importer
 from inquesto_core.importers.roles import role_of
+from inquesto_core.importers.stages import reported_stages, stage_duration
 from inquesto_core.importers.tool_calls import Result, paired, parsed_result, requested, status_note
 
 if TYPE_CHECKING:
+    from inquesto_core.bundle import ReportedStages
     from inquesto_core.bundle.call import EndedBy, Speaker
 
 __all__ = ["IMPORTER"]
@@ -56,6 +58,13 @@ _ENDED_BY: dict[str, EndedBy] = {
     "silence-timed-out": "system",
     "exceeded-max-duration": "system",
     "manually-canceled": "system",
+}
+#: Of a turn's latencies; that they are milliseconds is said of their averages.
+_STAGES = {
+    "endpointing": "endpointingLatency",
+    "recognition": "transcriberLatency",
+    "model": "modelLatency",
+    "synthesis": "voiceLatency",
 }
 _FORWARDED = "assistant-forwarded-call"
 _FAILED = frozenset({"error", "cancelled"})
@@ -97,12 +106,25 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
         ended=Ended(by=_ENDED_BY.get(reason or "", "unknown"), reason=reason),
         tools=tools,
         turns=turns,
+        stages=_stages(artifact, call),
         facts=_facts(call, about),
         ended_ms=tuple(ends),
         timing_reasons=_timing_reasons(reason, ends),
         inferred=_inferred(reason, tools),
         problems=(*problems, *skew),
     )
+
+
+def _stages(artifact: Node, call: Node) -> ReportedStages | None:
+    """Return the latencies that Vapi reports of each turn."""
+    turns = artifact.rows("performanceMetrics", "turnLatencies") or call.rows(
+        "performanceMetrics", "turnLatencies"
+    )
+    told = {
+        stage: [stage_duration(turn.get(name), "ms") for turn in turns]
+        for stage, name in _STAGES.items()
+    }
+    return reported_stages("vapi", told)
 
 
 def _instant(call: Node, about: Node, name: str) -> int | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from inquesto_core.places.copying import fetch_folder, publish_folder, require_room
 from inquesto_core.places.local import LocalPlace
 from inquesto_core.places.locate import SCHEMES, allowed_schemes, is_uri, locate, shown
+from inquesto_core.places.outputs import refuse_inside, require_own, write_text
 from inquesto_core.places.place import Location, Place, place_of, read_each, remove_each
 from inquesto_core.places.remote import RemotePlace
 
@@ -26,7 +27,10 @@ __all__ = [
     "place_of",
     "publish_folder",
     "read_each",
+    "refuse_inside",
     "remove_each",
+    "require_own",
     "require_room",
     "shown",
+    "write_text",
 ]

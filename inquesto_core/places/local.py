@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -46,7 +47,9 @@ class LocalPlace:
         return self.path.is_file()
 
     def read(self) -> bytes:
-        """Return the file's bytes."""
+        """Return the file's bytes; a pipe or a device is refused, as its end may never come."""
+        if self.path.exists() and not self.path.is_file():
+            raise OSError(errno.EINVAL, "is no regular file")
         return self.path.read_bytes()
 
     def open_table(self) -> Path:
@@ -68,8 +71,11 @@ class LocalPlace:
         self.path.unlink(missing_ok=True)
 
     def files(self) -> Iterator[tuple[str, LocalPlace]]:
-        """Yield each file below with its path from here, sorted; no unfinished ones."""
-        for folder, folders, names in os.walk(self.path):
+        """Yield each file below with its path from here, sorted; no unfinished ones.
+
+        A folder that may not be read is an error: what lies in it would be passed over in silence.
+        """
+        for folder, folders, names in os.walk(self.path, onerror=_unless_absent):
             folders.sort()
             here = Path(folder)
             for name in sorted(names):
@@ -104,3 +110,8 @@ class LocalPlace:
                 yield False
             else:
                 yield True
+
+
+def _unless_absent(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error

@@ -20,6 +20,7 @@ __all__ = [
     "ChecksProtocol",
     "Consent",
     "EndReasons",
+    "JudgeOf",
     "Method",
     "OutcomeProtocol",
     "SignalsProtocol",
@@ -45,6 +46,22 @@ ASSERTIONS = ("verification", "changes", "spoken")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeOf:
+    """Who is asked where a model judges: the judge of another protocol, in words of one's own.
+
+    Parameters
+    ----------
+    protocol : str
+        The shipped protocol whose judge is pinned.
+    rubric : str
+        The folder of this protocol that holds every word of the questions.
+    """
+
+    protocol: str
+    rubric: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeProtocol:
     """What both kinds have.
 
@@ -58,6 +75,8 @@ class OutcomeProtocol:
         ``ended.reason`` of calls that the agent's side broke off: failed, and in n.
     excluded_reasons : tuple of str
         Reasons for which a call may be left out of n.
+    judge : JudgeOf or None
+        None = only recorded answers are read.
     digest : str
         SHA-256 over the canonical content of the folder.
     """
@@ -74,6 +93,7 @@ class OutcomeProtocol:
     criteria: Mapping[str, str]
     agent_fault_reasons: tuple[str, ...]
     excluded_reasons: tuple[str, ...]
+    judge: JudgeOf | None
     folder: Path
     digest: str
     raw: Mapping[str, Any]
@@ -114,6 +134,8 @@ class SignalsProtocol(OutcomeProtocol):
         Inclusive.
     default_policy : {"tool-only", "valid-terminal-state"}
         Of the end of a call, unless its scenario names one.
+    cost_tag : str or None
+        As of `ChecksProtocol`; None = no cost is told.
     """
 
     min_agent_turns: int
@@ -127,6 +149,7 @@ class SignalsProtocol(OutcomeProtocol):
     guidance_question: str
     default_policy: str
     ends: EndReasons
+    cost_tag: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +186,7 @@ class ChecksProtocol(OutcomeProtocol):
 
 def parse_outcome(raw: Mapping[str, Any], folder: Path, digest: str) -> OutcomeProtocol:
     """Return the protocol that a ``protocol.json``, valid under its method's schema, says."""
+    judge = raw.get("judge")
     common = {
         "name": raw["protocol"],
         "label": raw["label"],
@@ -174,6 +198,7 @@ def parse_outcome(raw: Mapping[str, Any], folder: Path, digest: str) -> OutcomeP
         "z": raw["confidence"]["z"],
         "performed_statuses": tuple(raw["performed_statuses"]),
         **{key: tuple(reasons) for key, reasons in raw["accounting"].items()},
+        "judge": None if judge is None else JudgeOf(protocol=judge["as"], rubric=judge["rubric"]),
         "folder": folder,
         "digest": digest,
         "raw": raw,
@@ -205,6 +230,7 @@ def _signals(raw: Mapping[str, Any], common: Mapping[str, Any]) -> SignalsProtoc
             simulator_tag=ends["simulator_tag"],
             simulator_success=tuple(ends["simulator_success"]),
         ),
+        cost_tag=raw.get("cost_tag"),
     )
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from inquesto_core.compare.calibration import Calibration, CorrectedScore, Measured
 
-__all__ = ["calibration_lines"]
+__all__ = ["calibration_lines", "judge_errors"]
 
 
 def calibration_lines(found: Calibration) -> list[str]:
@@ -23,17 +23,32 @@ def calibration_lines(found: Calibration) -> list[str]:
         f"The score, corrected for the judge's errors (an estimate), from {told} labelled "
         f"calls{open_n}"
     )
-    lines += _wrap(
-        f"Of those that pass by the labels the judge passes {_share(found.sensitivity)} "
-        f"(sensitivity); of those that fail it fails {_share(found.specificity)} (specificity). "
-        f"{found.judge_only} pass only under the judge, {found.labels_only} only by the labels.",
-        indent="  ",
-    )
+    lines += _wrap(_capital(_shares(found)), indent="  ")
     for score in found.scores:
         lines += _wrap("; ".join(_score(score)), indent="  ")
     if found.inconclusive:
         lines += _wrap(f"? inconclusive: {found.inconclusive}.", indent="  ")
     return lines
+
+
+def judge_errors(found: Calibration) -> str:
+    """Return how often the judge is right on labelled calls, as part of a sentence."""
+    told = found.both_pass + found.judge_only + found.labels_only + found.both_fail
+    open_n = f" ({found.left_out} more open)" if found.left_out else ""
+    text = f"{told} labelled calls{open_n}; {_shares(found)}"
+    return f"{text} Inconclusive: {found.inconclusive}." if found.inconclusive else text
+
+
+def _shares(found: Calibration) -> str:
+    return (
+        f"of those that pass by the labels the judge passes {_share(found.sensitivity)} "
+        f"(sensitivity); of those that fail it fails {_share(found.specificity)} (specificity). "
+        f"{found.judge_only} pass only under the judge, {found.labels_only} only by the labels."
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _share(measured: Measured | None) -> str:

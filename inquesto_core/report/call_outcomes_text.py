@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from inquesto_core.report.boundary_text import STAGE_TEXTS
-from inquesto_core.report.escape import wrap_columns
+from inquesto_core.report.counted import counted
+from inquesto_core.report.escape import escape_terminal, wrap_columns
 from inquesto_core.report.terminal import WIDTH
 from inquesto_core.report.text_table import percent, text_table
 from inquesto_core.score.boundary import STAGES
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
     from inquesto_core.score.completion import CostOfPass
     from inquesto_core.score.delivery import Delivery
     from inquesto_core.score.escalation import Escalation, Verification
+    from inquesto_core.score.speech_fidelity import SpeechFidelity
 
 __all__ = ["outcomes_document", "outcomes_lines"]
 
 _NO_STAGE = "none shows it"
+#: Entities that were not heard, of which each is shown.
+_SHOWN_LOST = 10
 
 
 def outcomes_document(found: CallOutcomes) -> dict[str, Any]:
@@ -33,6 +37,13 @@ def outcomes_document(found: CallOutcomes) -> dict[str, Any]:
         "escalation": None if found.escalation is None else asdict(found.escalation),
         "verification": None if found.verification is None else asdict(found.verification),
         "delivery": None if found.delivery is None else asdict(found.delivery),
+        "speech_fidelity": {
+            **asdict(found.fidelity),
+            "lost": [
+                {"call_id": call_id, "kind": kind, "text": text}
+                for call_id, kind, text in found.fidelity.lost
+            ],
+        },
         "costs": [
             {**asdict(cost), "total": str(cost.total), "per_pass": _money(cost.per_pass)}
             for cost in found.costs
@@ -50,6 +61,7 @@ def outcomes_lines(found: CallOutcomes) -> list[str]:
         _escalation(found.escalation),
         _verification(found.verification),
         _delivery(found.delivery),
+        _fidelity(found.fidelity),
         _costs(found.costs),
         _latency(found.by_latency),
     )
@@ -131,6 +143,21 @@ def _delivery(found: Delivery | None) -> Iterator[str]:
         )
 
 
+def _fidelity(found: SpeechFidelity) -> Iterator[str]:
+    yield "What the agent was to say, and what its voice said"
+    if not found.n_calls:
+        yield "  our own transcriber heard no call that brings a text (score --transcriber pinned)"
+        return
+    yield f"  entities of the text that were heard in the sound of {counted(found.n_calls, 'call')}"
+    for kind, number in found.said.items():
+        yield f"  {kind}: heard {percent(found.heard[kind], number)}"
+    for call_id, kind, text in found.lost[:_SHOWN_LOST]:
+        line = escape_terminal(f"{call_id}: {kind} not heard: {text}")
+        yield from wrap_columns(line, WIDTH, first="    ", rest="      ")
+    if len(found.lost) > _SHOWN_LOST:
+        yield f"    and {len(found.lost) - _SHOWN_LOST} more (--json has all)"
+
+
 def _costs(found: tuple[CostOfPass, ...]) -> Iterator[str]:
     yield "Cost"
     if not found:
@@ -140,7 +167,8 @@ def _costs(found: tuple[CostOfPass, ...]) -> Iterator[str]:
         per_pass = _money(cost.per_pass)
         one = "no call passed" if per_pass is None else f"{per_pass} {unit} a passed call"
         yield (
-            f"  {one}: {cost.total} {unit} over {cost.n_told} calls, {cost.passed} passed; "
+            f"  {one}: {cost.total} {unit} over {counted(cost.n_told, 'call')}, "
+            f"{cost.passed} passed; "
             f"not told of {cost.n_not_told}"
         )
 

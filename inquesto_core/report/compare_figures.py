@@ -13,14 +13,24 @@ if TYPE_CHECKING:
     from inquesto_core.compare.bootstrap import Estimate
 
 __all__ = [
+    "NO_ANSWER",
+    "UNSURE",
     "estimate_words",
     "interval_words",
     "is_above",
     "is_below",
+    "milliseconds",
     "points",
     "signed",
     "wait_words",
 ]
+
+
+#: What stands for a wait that is never answered, and for the end of an interval that reaches one.
+NO_ANSWER = "no answer"
+_NO_LIMIT = "no limit"
+#: Beside a figure that must not be relied upon.
+UNSURE = "unsure"
 
 
 def signed(value: float | None, per: float, decimals: int) -> str:
@@ -31,8 +41,6 @@ def signed(value: float | None, per: float, decimals: int) -> str:
     """
     if value is None:
         return NOTHING
-    if math.isinf(value):
-        return "never" if value > 0 else "−never"
     shown = round(value / per, decimals)
     text = f"{abs(shown):.{decimals}f}"
     return text if shown == 0 else ("+" if shown > 0 else "−") + text
@@ -43,28 +51,41 @@ def points(value: float | None) -> str:
     return signed(value, 0.01, 1)
 
 
+def milliseconds(value: float | None) -> str:
+    """Return the difference of two waits, which is finite, in milliseconds."""
+    return signed(value, 1, 0)
+
+
 def wait_words(value: float | None) -> str:
-    """Return a wait in milliseconds; one that is infinite was never answered."""
+    """Return a wait in milliseconds; an infinite one has no answer."""
     if value is None:
         return NOTHING
     if math.isinf(value):
-        return "never" if value > 0 else "−never"
-    return f"{value:.0f} ms".replace("-", "−")
+        return NO_ANSWER
+    return f"{value:.0f} ms"
 
 
 def interval_words(
     estimate: Estimate, words: Callable[[float | None], str], *, mark: bool = True
 ) -> str:
-    """Return value and interval in short: ``−12.5 (−20.1 to −4.9)``, ``?`` where inconclusive."""
+    """Return value and interval in short: ``−12.5 (−20.1 to −4.9)``, `UNSURE` where inconclusive.
+
+    A difference from or to a wait without an answer has no value, and no limit where an interval
+    reaches one.
+    """
     if estimate.value is None:
         return NOTHING
-    text = words(estimate.value).removesuffix(" ms")
+    text = NOTHING
+    if math.isfinite(estimate.value):
+        text = words(estimate.value)
     if estimate.value == 0 and estimate.low is None:
         return f"{text} (the same in all)"
     if estimate.low is not None and estimate.high is not None:
-        low, high = (words(each).removesuffix(" ms") for each in (estimate.low, estimate.high))
+        low, high = (
+            _NO_LIMIT if math.isinf(each) else words(each) for each in (estimate.low, estimate.high)
+        )
         text += f" ({low} to {high})"
-    return f"{text} ?" if mark and estimate.inconclusive is not None else text
+    return f"{text} {UNSURE}" if mark and estimate.inconclusive is not None else text
 
 
 def estimate_words(estimate: Estimate, words: Callable[[float | None], str], unit: str) -> str:

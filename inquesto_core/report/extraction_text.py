@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from inquesto_core.report.counted import counted
 from inquesto_core.report.escape import escape_terminal, wrap_columns
 from inquesto_core.report.terminal import WIDTH
 from inquesto_core.report.text_table import text_table
@@ -56,7 +57,7 @@ def _value(text: str | None) -> Any:
 def _lines(found: Extraction) -> Iterator[str]:
     yield (
         f"Contract {escape_terminal(found.contract.name)} "
-        f"{escape_terminal(found.contract.version)}: {found.n_reviewed} calls reviewed, "
+        f"{escape_terminal(found.contract.version)}: {counted(found.n_reviewed, 'call')} reviewed, "
         f"{found.n_extracted} extracted"
     )
     if found.n_not_reviewed:

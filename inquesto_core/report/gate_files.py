@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from inquesto_core.report.compare_figures import estimate_words, interval_words, points, wait_words
+from inquesto_core.report.compare_figures import (
+    estimate_words,
+    interval_words,
+    milliseconds,
+    points,
+    wait_words,
+)
 from inquesto_core.report.escape import escape_html, escape_terminal
 
 if TYPE_CHECKING:
@@ -84,7 +90,7 @@ def comparison_markdown(found: RunComparison, verdict: GatesVerdict | None) -> s
         lines.append(f"| calls with S{row['severity']} | {row['a']} | {row['b']} | {change} |")
     for each in found.waits[0].quantiles:
         name = "median wait" if each.share == 0.5 else "p95 wait"
-        shown = _cell(interval_words(each.difference, wait_words))
+        shown = _cell(interval_words(each.difference, milliseconds))
         lines.append(f"| {name}, ms | {_ms(each.a)} | {_ms(each.b)} | {shown} |")
     lines += [
         "",

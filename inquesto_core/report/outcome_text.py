@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from inquesto_core.report.escape import clip_columns, display_width, escape_terminal, wrap_columns
 from inquesto_core.report.terminal import NOTHING, WIDTH
+from inquesto_core.score.completion import BANDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,6 +54,8 @@ def _signals(record: Record) -> list[list[str]]:
         ),
         _table("Signals that count", rates),
         _table("By domain", [(name, rate, "") for name, rate in record["by_domain"].items()]),
+        _by_latency(record),
+        _cost(record.get("cost")),
         [
             *_wrap(
                 f"End-of-call tool called in {_k_of_n(ends['tool_called'])} calls. Ends: "
@@ -98,8 +101,7 @@ def _checks(record: Record) -> list[list[str]]:
             f"{alike['rate']['passed']} of all attempts were verified by sound alone; "
             f"{alike['passed']} of them passed."
         )
-    if cost["per_completed_call"] is not None:
-        more += _wrap(f"Cost per completed call: {cost['per_completed_call']:g}.")
+    more += _cost(cost)
     agreement = [(name, rate, "") for name, rate in verifiers["agreement"].items() if rate["n"]]
     return [
         _table(
@@ -117,6 +119,7 @@ def _checks(record: Record) -> list[list[str]]:
         _by("By persona", record["by_persona"]),
         _by("By background", record["by_background"]),
         _by("By last use case", record["by_last_use_case"]),
+        _by_latency(record),
         _table("Both verifiers agree", agreement) if agreement else [],
         _table("Transfers by a tool call", [("of calls with a trace", transfers["rate"], "")]),
         more,
@@ -125,6 +128,19 @@ def _checks(record: Record) -> list[list[str]]:
 
 def _by(title: str, rates: Mapping[str, Any]) -> list[str]:
     return _table(title, [(name, rate, "") for name, rate in rates.items()]) if rates else []
+
+
+def _cost(cost: Mapping[str, Any] | None) -> list[str]:
+    if cost is None or cost["per_completed_call"] is None:
+        return []
+    return _wrap(f"Cost per completed call: {cost['per_completed_call']:g}.")
+
+
+def _by_latency(record: Record) -> list[str]:
+    """Return success by median reply latency; nothing where no call has one."""
+    held = record.get("by_latency", {})
+    known = {name: held[name] for name in BANDS if name in held}
+    return _by("By median reply latency", known) if set(known) - {BANDS[-1]} else []
 
 
 def _repeats(repeats: Mapping[str, Any]) -> list[str]:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from inquesto_core.compare.recognition import slice_table
+from inquesto_core.compare.recognition import MOST_CHARACTERS, slice_table
 from inquesto_core.events.spoken_entities import KINDS
+from inquesto_core.report.counted import counted
 from inquesto_core.report.escape import escape_terminal, wrap_columns
 from inquesto_core.report.terminal import WIDTH
 from inquesto_core.report.text_table import percent, text_table
@@ -41,6 +42,7 @@ def recognition_document(found: Sequence[Recognition]) -> list[Row]:
             "calls": each.counts["call_id"].n_unique(),
             "without_reference": each.without_reference,
             "without_heard": each.without_heard,
+            "too_long": each.too_long,
             "languages_without_list": list(each.languages_without_list),
             "slices": slice_table(each.counts).to_dicts(),
             "sides": each.counts.to_dicts(),
@@ -60,11 +62,16 @@ def recognition_lines(found: Sequence[Recognition]) -> list[str]:
 
 def _one(found: Recognition) -> Iterator[str]:
     calls = found.counts["call_id"].n_unique()
-    yield f"What {_NAMES[found.heard]} lost of {_NAMES[found.reference]}: {calls} calls"
+    yield f"What {_NAMES[found.heard]} lost of {_NAMES[found.reference]}: {counted(calls, 'call')}"
     if found.without_reference or found.without_heard:
         yield (
-            f"  left out: {found.without_reference} calls without the first, "
+            f"  left out: {counted(found.without_reference, 'call')} without the first, "
             f"{found.without_heard} without the second"
+        )
+    if found.too_long:
+        yield (
+            f"  not compared: {counted(found.too_long, 'side')} of more than {MOST_CHARACTERS:,} "
+            "characters"
         )
     table = slice_table(found.counts)
     for speaker in table["speaker"].unique().sort():
@@ -78,8 +85,8 @@ def _one(found: Recognition) -> Iterator[str]:
         empty = rows[0]["empty_references"]
         if empty:
             yield (
-                f"  {empty} sides without a word in the reference stand in no rate; "
-                f"{rows[0]['words_in_empty']} words were heard there"
+                f"  in no rate: {counted(empty, 'side')} without a word in the reference; "
+                f"{counted(rows[0]['words_in_empty'], 'word')} heard there"
             )
     for language in found.languages_without_list:
         yield f"  denials of {escape_terminal(language)} are not counted: no list of them"

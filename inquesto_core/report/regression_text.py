@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from inquesto_core.report.counted import counted
 from inquesto_core.report.escape import escape_terminal, wrap_columns
 from inquesto_core.report.terminal import WIDTH
 
@@ -25,7 +26,9 @@ _SAYS = {
 
 def set_lines(held: RegressionSet) -> list[str]:
     """Return what a regression set holds."""
-    lines = _wrap(f"Regression set: {len(held.failures)} failures of {held.population[0]}")
+    lines = _wrap(
+        f"Regression set: {counted(len(held.failures), 'failure')} of {held.population[0]}"
+    )
     for each in held.failures:
         absent = ", ".join(f"no {name}" for name in each.absent)
         must = "goal reached" + (f", {absent}" if absent else "")
@@ -44,7 +47,9 @@ def checked_lines(a: Sequence[FailureCheck], b: Sequence[FailureCheck]) -> list[
     for name, checks in (("A", a), ("B", b)):
         counts = Counter(each.outcome for each in checks)
         told = ", ".join(f"{counts[key]} {text}" for key, text in _SAYS.items() if counts[key])
-        lines += _wrap(f"{name}: of {len(checks)} failures {told}", first="  ", rest="    ")
+        lines += _wrap(
+            f"{name}: of {counted(len(checks), 'failure')} {told}", first="  ", rest="    "
+        )
     for one, two in zip(a, b, strict=True):
         failure = one.failure
         again = f" ({', '.join(two.again)})" if two.again else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from inquesto_core.report.counted import counted
 from inquesto_core.report.escape import escape_terminal, wrap_columns
 from inquesto_core.report.terminal import NOTHING, WIDTH
 from inquesto_core.report.text_table import text_table
@@ -23,7 +24,8 @@ def review_lines(key: ReviewKey, *, apart: int, without_transcript: int) -> list
     calls = sum(held for held, _ in key.strata.values())
     lines = _wrap(
         f"Review sheet {key.sheet}: {drawn} of {calls} calls, drawn with seed {key.seed}; and "
-        f"{apart} critical failures that were not drawn, apart: no rate knows of them."
+        f"{counted(apart, 'critical failure')} not drawn, apart: no rate knows of "
+        f"{'it' if apart == 1 else 'them'}."
     )
     rows = [
         (name, str(held), str(taken), f"{held / taken:.2f}")
@@ -32,8 +34,8 @@ def review_lines(key: ReviewKey, *, apart: int, without_transcript: int) -> list
     lines += ["", *text_table(("Stratum", "calls", "drawn", "each stands for"), rows), ""]
     if without_transcript:
         lines += _wrap(
-            f"{without_transcript} calls have no transcript: listen to them (`report --audio`), or "
-            "leave them unsure."
+            f"Without a transcript: {counted(without_transcript, 'call')}. Listen "
+            "(`report --audio`), or answer unsure."
         )
     return lines + _wrap(
         "Give the reviewers the folder for_reviewers and nothing else. Keep key.json; then "
@@ -45,8 +47,8 @@ def estimate_lines(found: ReviewEstimates) -> list[str]:
     """Return the estimates with their intervals, and what became of the critical failures."""
     whose = "" if found.agent is None else f" of {found.agent}"
     lines = _wrap(
-        f"{found.reviewer} on {found.drawn} calls drawn from {found.calls}{whose}: estimates for "
-        f"all {found.calls}."
+        f"{found.reviewer} on {counted(found.drawn, 'call')} drawn from {found.calls}{whose}: "
+        f"estimates for all {found.calls}."
     )
     lines += ["", *text_table(("", "estimate", "95 % CI", "calls", "open", "the run"), [
         row for each in found.questions for row in _rows(each)
@@ -66,7 +68,7 @@ def estimate_lines(found: ReviewEstimates) -> list[str]:
     ]
     if critical.missed:
         lines += _wrap(
-            f"Only the reviewer sees one in {len(critical.missed)} calls of the sample: "
+            f"Only the reviewer sees one in {counted(len(critical.missed), 'call')} of the sample: "
             + ", ".join(critical.missed)
         )
     return lines

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from inquesto_core.score.citation import plain_label
 from inquesto_core.score.rate import PERCENT_DECIMALS, Rate, published_rate
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from inquesto_core.protocol import OutcomeProtocol, Population
 
 __all__ = [
@@ -25,9 +28,12 @@ __all__ = [
     "accounting",
     "attempt_states",
     "citation",
+    "cost_of",
+    "judge_label",
     "rate_of",
     "rates_by",
     "repeats",
+    "told_cost",
 ]
 
 #: The states that make the n.
@@ -213,3 +219,37 @@ def citation(
     if open_n:
         marks.append(f"incomplete: {open_n} calls missing or not evaluated")
     return head + beside + "".join(f" [{mark}]" for mark in marks)
+
+
+def judge_label(judge: Mapping[str, Any], *, without: str) -> str:
+    """Return how a citation names whose answers were read.
+
+    Parameters
+    ----------
+    judge : mapping
+        ``kind``, and ``label`` of a model.
+    without : str
+        What decides where nobody was asked.
+    """
+    if judge["kind"] == "none":
+        return without
+    return f"judge: {plain_label(judge.get('label') or 'recorded labels')}"
+
+
+def told_cost() -> pl.Expr:
+    """Return what the tag ``cost`` tells, as a number; null where it is none from 0."""
+    cost = pl.col("cost").cast(pl.Float64, strict=False)
+    return pl.when(cost.is_finite() & (cost >= 0)).then(cost)
+
+
+def cost_of(counted: pl.DataFrame, passed: str) -> dict[str, Any]:
+    """Return the cost of the counted calls, and by passed call where every call has a cost."""
+    known = counted.drop_nulls("cost")
+    n_passed = int(counted[passed].fill_null(value=False).sum())
+    total = round(float(known["cost"].sum()), 6) if known.height else None
+    whole = total is not None and known.height == counted.height and n_passed > 0
+    return {
+        "calls": known.height,
+        "total": total,
+        "per_completed_call": round(total / n_passed, 6) if whole and total is not None else None,
+    }

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from inquesto_core.score.completion import CostOfPass
     from inquesto_core.score.delivery import Delivery
     from inquesto_core.score.escalation import Escalation, Verification
+    from inquesto_core.score.speech_fidelity import SpeechFidelity
 
 __all__ = ["CallOutcomes"]
 
@@ -29,6 +30,8 @@ class CallOutcomes:
         None = it names no verifying tool.
     delivery : Delivery or None
         None = the run is kept in several parts, which keep no barge-ins.
+    fidelity : SpeechFidelity
+        Of no call where the run holds no words of our own transcriber.
     costs : tuple of CostOfPass
         Empty = no cost is told.
     by_latency : list of (band, passed, calls)
@@ -38,5 +41,6 @@ class CallOutcomes:
     escalation: Escalation | None
     verification: Verification | None
     delivery: Delivery | None
+    fidelity: SpeechFidelity
     costs: tuple[CostOfPass, ...]
     by_latency: list[tuple[str, int, int]]

@@ -18,10 +18,13 @@ from inquesto_core.score.attempts import (
     accounting,
     attempt_states,
     citation,
+    cost_of,
+    judge_label,
     rate_of,
     rates_by,
     repeats,
 )
+from inquesto_core.score.completion import latency_band
 
 if TYPE_CHECKING:
     from inquesto_core.protocol import ChecksProtocol, Population
@@ -44,7 +47,7 @@ def decide_checks(
     ----------
     calls : polars.DataFrame
         As for `attempt_states`, with ``condition, group, trial, agent_fingerprint, has_trace,
-        believed, cost, transferred, sound_alike_only``.
+        believed, cost, transferred, sound_alike_only, median_latency_ms``.
     checks : polars.DataFrame
         `inquesto_core.events.checks.CHECK_ROWS`.
 
@@ -75,7 +78,14 @@ def decide_checks(
     completed = pl.all_horizontal(*ASSERTIONS)
     states = attempt_states(calls, protocol=protocol, population=population)
     keys = ("call_id", "scenario_id", "condition", "group", "trial", "agent_fingerprint")
-    told = ("has_trace", "believed", "cost", "transferred", "sound_alike_only")
+    told = (
+        "has_trace",
+        "believed",
+        "cost",
+        "transferred",
+        "sound_alike_only",
+        "median_latency_ms",
+    )
     frame = (
         calls.select(*keys, *told)
         .join(states, on="call_id", how="left", maintain_order="left")
@@ -143,7 +153,7 @@ def checks_record(
     gate = counted.drop_nulls(["verification", "changes"]).with_columns(
         only_changes_failed=pl.col("verification") & ~pl.col("changes")
     )
-    label = "judge: recorded labels" if about["judge"]["kind"] == "recorded" else "code verifier"
+    label = judge_label(about["judge"], without="code verifier")
     raw = rate_of(decisions, "completed", z=z)
     beside = f"; all attempts {raw['score']:.1f}% (n = {raw['n']})" if raw["n"] else ""
     return {
@@ -173,10 +183,11 @@ def checks_record(
         "by_persona": rates_by(counted, "persona", "completed", z=z),
         "by_background": rates_by(counted, "condition", "completed", z=z),
         "by_last_use_case": rates_by(counted, "last_use_case", "completed", z=z),
+        "by_latency": rates_by(counted.with_columns(band=latency_band()), "band", "completed", z=z),
         "transfers": _transfers(counted, z),
         "believed": _believed(counted, z),
         "sound_alike_only": _sound_alike(decisions, z),
-        "cost": _cost(counted),
+        "cost": cost_of(counted, "completed"),
         "repeats": repeats(counted, "completed"),
         "population": {
             "name": population.name,
@@ -235,17 +246,4 @@ def _sound_alike(decisions: pl.DataFrame, z: float) -> dict[str, Any]:
     return {
         "rate": rate_of(traced, "sound_alike_only", z=z),
         "passed": int(ours["completed"].fill_null(value=False).sum()),
-    }
-
-
-def _cost(counted: pl.DataFrame) -> dict[str, Any]:
-    """Return the cost of the counted calls, and by completed call where every call has a cost."""
-    known = counted.drop_nulls("cost")
-    completed = int(counted["completed"].fill_null(value=False).sum())
-    total = round(float(known["cost"].sum()), 6) if known.height else None
-    whole = total is not None and known.height == counted.height and completed > 0
-    return {
-        "calls": known.height,
-        "total": total,
-        "per_completed_call": round(total / completed, 6) if whole and total is not None else None,
     }

@@ -7,10 +7,25 @@ from decimal import Decimal
 
 import polars as pl
 
-__all__ = ["LATENCY_BANDS_MS", "CostOfPass", "completion_by_latency", "cost_of_pass"]
+__all__ = [
+    "BANDS",
+    "LATENCY_BANDS_MS",
+    "CostOfPass",
+    "completion_by_latency",
+    "cost_of_pass",
+    "latency_band",
+    "transcript_latency",
+]
 
 #: Upper ends of the bands of a call's median reply latency, inclusive; the last band has none.
 LATENCY_BANDS_MS = (800, 1500, 3000)
+
+#: The names of the bands, from the shortest; the last is of calls without a median.
+BANDS = (
+    *(f"at most {high} ms" for high in LATENCY_BANDS_MS),
+    f"more than {LATENCY_BANDS_MS[-1]} ms",
+    "no median",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,18 +86,43 @@ def completion_by_latency(decisions: pl.DataFrame) -> list[tuple[str, int, int]]
 
     Calls in n without a median stand in a band of their own, *no median*.
     """
-    known = decisions.filter(pl.col("passed").is_not_null())
+    known = decisions.filter(pl.col("passed").is_not_null()).with_columns(band=latency_band())
+    held = {name: known.filter(pl.col("band") == name) for name in BANDS}
+    return [(name, int(ours["passed"].sum()), ours.height) for name, ours in held.items()]
+
+
+def latency_band() -> pl.Expr:
+    """Return the name of the band that ``median_latency_ms`` lies in."""
     median = pl.col("median_latency_ms")
-    lows = (-1, *LATENCY_BANDS_MS)
-    bands = [
-        (f"at most {high} ms", (median > low) & (median <= high))
-        for low, high in zip(lows, LATENCY_BANDS_MS, strict=False)
-    ]
-    bands += [
-        (f"more than {LATENCY_BANDS_MS[-1]} ms", median > LATENCY_BANDS_MS[-1]),
-        ("no median", median.is_null()),
-    ]
-    return [
-        (name, int((within := known.filter(held))["passed"].sum()), within.height)
-        for name, held in bands
-    ]
+    upper = zip(BANDS, LATENCY_BANDS_MS, strict=False)
+    return pl.coalesce(
+        *(pl.when(median <= high).then(pl.lit(name)) for name, high in upper),
+        pl.when(median.is_not_null()).then(pl.lit(BANDS[-2])),
+        pl.lit(BANDS[-1]),
+    )
+
+
+def transcript_latency(transcript: pl.DataFrame) -> pl.DataFrame:
+    """Return each call's median reply latency by the times of its transcript, where it has some.
+
+    From the end of a caller turn to the beginning of the agent turn behind it; 0 where the agent
+    began before that end.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``call_id, median_latency_ms``.
+    """
+    turns = transcript.sort("call_id", "position").with_columns(
+        before=pl.col("speaker").shift(1).over("call_id"),
+        ended_ms=pl.col("end_ms").shift(1).over("call_id"),
+    )
+    replies = turns.filter((pl.col("speaker") == "agent") & (pl.col("before") == "caller"))
+    wait = (pl.col("start_ms") - pl.col("ended_ms")).clip(lower_bound=0)
+    return (
+        replies.with_columns(wait=wait)
+        .drop_nulls("wait")
+        .group_by("call_id")
+        .agg(median_latency_ms=pl.col("wait").median())
+        .sort("call_id")
+    )

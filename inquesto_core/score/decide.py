@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from inquesto_core.events.trace import is_impostor, scenario_table
-from inquesto_core.score.accounting import reason_list
+from inquesto_core.score.accounting import reason_text, reasons_of_text, text_of_reasons
 from inquesto_core.score.slots import missing_slots, with_trial
 from inquesto_core.score.tables import EVENT_PREFIX, SLOT, decision_schema
 
@@ -157,40 +157,36 @@ def _without_judge(events: list[EventType]) -> dict[str, str]:
 def _open_timing(failing: list[EventType]) -> pl.Expr:
     """Return why timing is not evaluated, where an event that could fail the call needs it."""
     columns = [EVENT_PREFIX + event.name for event in failing if event.source == _AUDIO]
-    none = pl.lit([], dtype=pl.List(pl.String))
     if not columns:
-        return none
+        return pl.lit(None, dtype=pl.String)
     unknown = pl.any_horizontal(pl.col(name).is_null() for name in columns)
-    given = pl.col("timing_reasons").fill_null(none)
-    missing = pl.when(pl.col("timing_source").is_null()).then(pl.lit(["timing_missing"]))
-    return (
-        pl.when(given.list.len() > 0)
-        .then(given)
-        .when(unknown)
-        .then(missing.otherwise(pl.lit(["timing_undetermined"])))
-        .otherwise(none)
+    missing = pl.when(pl.col("timing_source").is_null()).then(pl.lit("timing_missing"))
+    return pl.coalesce(
+        text_of_reasons(pl.col("timing_reasons")),
+        pl.when(unknown).then(missing.otherwise(pl.lit("timing_undetermined"))),
     )
 
 
-def _open_reasons(lists: tuple[str, ...], decisive: dict[str, str]) -> pl.Expr:
+def _open_reasons(texts: tuple[str, ...], decisive: dict[str, str]) -> pl.Expr:
     """Return the reasons why something decisive is open.
 
     What is null although no evidence is wanting is named itself (``undetermined:<event>``), so that
     nothing unknown is ever scored.
     """
-    wanting = pl.concat_list(lists)
+    wanting = reason_text(*(pl.col(name) for name in texts))
     unknown = [
         pl.when(pl.col(column).is_null()).then(pl.lit(f"undetermined:{name}"))
         for name, column in sorted(decisive.items())
     ]
-    return pl.when(wanting.list.len() > 0).then(wanting).otherwise(reason_list(*unknown))
+    return pl.coalesce(wanting, reason_text(*unknown))
 
 
 def _with_state(table: pl.DataFrame, open_reasons: str) -> pl.DataFrame:
-    excluded = pl.col("exclusion").list.len() > 0
+    excluded = pl.col("exclusion").is_not_null()
     timing_only = pl.col("timing_only").is_not_null()
     fault = pl.col("fault").is_not_null()
-    is_open = pl.col(open_reasons).list.len() > 0
+    is_open = pl.col(open_reasons).is_not_null()
+    only_timed = reason_text(*map(pl.col, ("timing_only", "unproven_exclusion", "open_timing")))
     return table.with_columns(
         state=pl.when(excluded)
         .then(pl.lit("excluded"))
@@ -201,19 +197,15 @@ def _with_state(table: pl.DataFrame, open_reasons: str) -> pl.DataFrame:
         .when(is_open)
         .then(pl.lit("not_evaluated"))
         .otherwise(pl.lit("scored")),
-        reasons=pl.when(excluded)
-        .then("exclusion")
-        .when(timing_only)
-        .then(
-            pl.concat_list(
-                reason_list(pl.col("timing_only"), pl.col("unproven_exclusion")), "open_timing"
-            )
-        )
-        .when(fault)
-        .then(reason_list(pl.col("fault")))
-        .otherwise(open_reasons)
-        .list.unique()
-        .list.sort(),
+        reasons=reasons_of_text(
+            pl.when(excluded)
+            .then("exclusion")
+            .when(timing_only)
+            .then(only_timed)
+            .when(fault)
+            .then("fault")
+            .otherwise(open_reasons)
+        ),
     )
 
 
@@ -223,7 +215,7 @@ def _fired(failing: list[EventType]) -> pl.Expr:
 
 def _pass_without_judge(failing: list[EventType]) -> pl.Expr:
     """Return the judge-free pass; null where something it hangs on is open."""
-    settled = pl.col("open_judge_free").list.len() == 0
+    settled = pl.col("open_judge_free").is_null()
     fired = _any(list(_without_judge(failing).values()))
     return pl.when(settled).then(pl.col("goal_judge_free") & ~fired)
 

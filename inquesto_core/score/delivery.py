@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from inquesto_core.events.spoken_entities import find_entities, mentions
+from inquesto_core.events.spoken_entities import Heard, find_entities
 from inquesto_core.evidence.spoken_words import spoken_words
 
 if TYPE_CHECKING:
@@ -112,8 +112,9 @@ def _count_heard(text: str, played: str, heard: Counter[str]) -> None:
     written: Counter[tuple[str, str]] = Counter(
         (entity.kind, entity.text) for entity in find_entities(text)
     )
+    there = Heard(played)
     for (kind, shown), number in written.items():
-        heard[kind] += min(number, mentions(shown, kind, played))
+        heard[kind] += min(number, there.mentions(shown, kind))
 
 
 def _spoken_into(turns: pl.DataFrame, barge_ins: pl.DataFrame) -> set[tuple[str, int]]:

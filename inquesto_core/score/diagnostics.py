@@ -107,10 +107,13 @@ def diagnostic_lengths(heard: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     ----------
     heard : `heard_evidence`
     """
-    replied = heard["replies"].filter(pl.col("status") == "replied")
+    waits = heard["replies"].select("status", "latency_ms", "tool_in_wait")
+    replied = waits.filter(pl.col("status") == "replied")
     tool = pl.col("tool_in_wait")
-    quiet = _quiet(heard["silences"])
-    short = heard["talk_overs"].filter("short", ~pl.col("simultaneous"))
+    quiet = _quiet(heard["silences"].select("outcome", "value_ms", "tool_inside"))
+    overs = heard["talk_overs"].select("value_ms", "short", "simultaneous")
+    short = overs.filter("short", ~pl.col("simultaneous"))
+    yields = heard["barge_ins"].select("kind", "yield_ms")
     told = pl.Series(dtype=pl.Int64)
     if _REPORTED in heard:
         told = heard[_REPORTED]["latency_ms"].cast(pl.Int64)
@@ -120,7 +123,7 @@ def diagnostic_lengths(heard: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         "latency/with_tool": replied.filter(tool)["latency_ms"],
         "latency/without_tool": replied.filter(~tool)["latency_ms"],
         "first_sound": heard["tool_results"]["first_sound_ms"],
-        "yield": heard["barge_ins"].filter(pl.col("kind") == "attempt")["yield_ms"],
+        "yield": yields.filter(pl.col("kind") == "attempt")["yield_ms"],
         "talk_over/short": short["value_ms"],
         **{
             f"silence/{name}": quiet.filter(pl.col("outcome") == name)["value_ms"]
@@ -138,8 +141,10 @@ def diagnostic_tallies(heard: Mapping[str, pl.DataFrame]) -> list[pl.DataFrame]:
     heard : `heard_evidence`
     """
     replies, overs, barge_ins, silences, results = (heard[name] for name in _OF_SOUND)
-    untold = replies.filter(pl.col("status") == "replied", pl.col("tool_in_wait").is_null())
-    ended = _quiet(silences).join(
+    untold = replies.select("status", "tool_in_wait").filter(
+        pl.col("status") == "replied", pl.col("tool_in_wait").is_null()
+    )
+    ended = _quiet(silences.select("call_id", "outcome", "tool_inside")).join(
         heard["calls"].select("call_id", "ended_by"), on="call_id", how="left"
     )
     by = (

@@ -21,10 +21,13 @@ from inquesto_core.score.attempts import (
     accounting,
     attempt_states,
     citation,
+    cost_of,
+    judge_label,
     rate_of,
     rates_by,
     repeats,
 )
+from inquesto_core.score.completion import latency_band, transcript_latency
 
 if TYPE_CHECKING:
     from inquesto_core.events.signals import Found
@@ -51,7 +54,7 @@ def decide_signals(
     Parameters
     ----------
     calls : polars.DataFrame
-        As for `attempt_states`, with ``condition, group, trial, agent_fingerprint`` and
+        As for `attempt_states`, with ``condition, group, trial, agent_fingerprint, cost`` and
         ``has_transcript``.
     transcript : evidence table
     found : Found
@@ -84,7 +87,8 @@ def decide_signals(
         nl_assertion_pass_rate=_value_of("nl_assertion"),
     )
     frame = _with_turns(calls, transcript, protocol, population)
-    for other in (verdicts, found.ends.drop("clean", "stop_kind"), found.hashes):
+    ends = found.ends.drop("clean", "stop_kind")
+    for other in (verdicts, ends, found.hashes, transcript_latency(transcript)):
         frame = frame.join(other, on="call_id", how="left", maintain_order="left")
     known = pl.col("state") != "not_evaluated"
     stalled = pl.col("stalled").fill_null(value=False)
@@ -142,7 +146,7 @@ def _with_turns(
     spoken = transcript.filter((pl.col("speaker") == "agent") & (pl.col("n_words") > 0))
     turns = spoken.group_by("call_id").agg(agent_turns=pl.len().cast(pl.Int64))
     states = attempt_states(calls, protocol=protocol, population=population)
-    keys = ("call_id", "scenario_id", "condition", "group", "trial", "agent_fingerprint")
+    keys = ("call_id", "scenario_id", "condition", "group", "trial", "agent_fingerprint", "cost")
     frame = (
         calls.select(*keys, "has_transcript")
         .join(states, on="call_id", how="left", maintain_order="left")
@@ -195,7 +199,7 @@ def signals_record(
     guided = assertions.filter(pl.col("signal") == "guidance").join(
         counted.select("call_id"), on="call_id", how="semi"
     )
-    label = "judge: recorded labels" if about["judge"]["kind"] == "recorded" else "judge-free"
+    label = judge_label(about["judge"], without="judge-free")
     beside = f"; task success {task['score']:.1f}% (n = {task['n']})" if task["n"] else ""
     return {
         "method": "signals",
@@ -226,6 +230,10 @@ def signals_record(
         },
         "by_domain": rates_by(counted, "domain", "is_successful", z=z),
         "by_condition": rates_by(counted, "condition", "is_successful", z=z),
+        "by_latency": rates_by(
+            counted.with_columns(band=latency_band()), "band", "is_successful", z=z
+        ),
+        "cost": cost_of(counted, "is_successful"),
         "guidance": rate_of(guided, "passed", z=z),
         "ends": {
             "tool_called": rate_of(counted, "end_conversation_tool_called", z=z),

@@ -107,41 +107,39 @@ def summarise(
     without = judge_free_decisions(decisions, evidence["events"], protocol=protocol)
     table = without if judge_free else decisions
     identity = pl.col("identity").is_not_null().alias("is_identity")
-    columns = {
-        **view_columns(protocol),
-        **bound_columns(),
-        **sensitivity_columns(protocol),
-        **diagnostic_columns(protocol),
-    }
+    views, diagnostics = view_columns(protocol), diagnostic_columns(protocol)
+    columns = {**views, **bound_columns(), **sensitivity_columns(protocol), **diagnostics}
     plain = (pl.col("state") == "scored") & (pl.col("reasons").list.len() == 0)
     # An archive of real calls may be millions of these, and a count says all of them.
     plain |= (pl.col("state") == "timing_only") & (pl.col("reasons") == [NO_SCENARIO])
     complete = table.filter(is_complete())
     heard = heard_evidence(complete, evidence)
+    cells = _sums(table.with_columns(identity), columns)
+    tallies = pl.concat(
+        [*_states(table), *_design(table), fragile_limits(complete), *diagnostic_tallies(heard)]
+    )
+    lengths = diagnostic_lengths(heard)
     # Their sums are those of calls in n.
     timed = table.filter(is_timed()).with_columns(state=pl.lit("scored"))
-    timed_heard = heard_evidence(timed, evidence)
+    if timed.is_empty():
+        told = (cells.select(*CELL, *views, *diagnostics).clear(), tallies.clear(), lengths.clear())
+    else:
+        timed_heard = heard_evidence(timed, evidence)
+        told = (
+            _sums(timed.with_columns(identity), {**views, **diagnostics}),
+            pl.concat(diagnostic_tallies(timed_heard)),
+            diagnostic_lengths(timed_heard),
+        )
     return Summary(
-        cells=_sums(table.with_columns(identity), columns),
+        cells=cells,
         judge_free=_sums(without.with_columns(identity), judge_free_columns()),
-        tallies=pl.concat(
-            [
-                *_states(table),
-                *_design(table),
-                fragile_limits(complete),
-                *diagnostic_tallies(heard),
-            ]
-        ),
-        lengths=diagnostic_lengths(heard),
-        noted=table.filter(~plain).select(
-            pl.col("call_id").cast(pl.String), "state", "reasons", *SLOT
-        ),
+        tallies=tallies,
+        lengths=lengths,
+        noted=table.filter(~plain).select("call_id", "state", "reasons", *SLOT),
         slots=slot_use(table, population=population),
-        timed_cells=_sums(
-            timed.with_columns(identity), {**view_columns(protocol), **diagnostic_columns(protocol)}
-        ),
-        timed_tallies=pl.concat(diagnostic_tallies(timed_heard)),
-        timed_lengths=diagnostic_lengths(timed_heard),
+        timed_cells=told[0],
+        timed_tallies=told[1],
+        timed_lengths=told[2],
     )
 
 
@@ -167,7 +165,9 @@ def add_summaries(summaries: Iterable[Summary]) -> Summary:
 
 def _sums(table: pl.DataFrame, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
     numbers = [expr.fill_null(0).cast(pl.Int64).alias(name) for name, expr in columns.items()]
-    return table.select(*CELL, *numbers).group_by(CELL).agg(pl.exclude(CELL).sum())
+    # Not eagerly: what several columns ask is then asked once.
+    sums = table.lazy().select(*CELL, *numbers).group_by(CELL).agg(pl.exclude(CELL).sum())
+    return sums.collect()
 
 
 def _states(table: pl.DataFrame) -> list[pl.DataFrame]:

@@ -8,7 +8,7 @@ one numpy operation, and nothing ever reaches from one call into the next.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -18,10 +18,23 @@ if TYPE_CHECKING:
     Int = NDArray[np.int64]
     Bool = NDArray[np.bool_]
 
-__all__ = ["FAR", "Spans", "axis_span", "clip", "covering", "first_from", "join", "unite"]
+__all__ = [
+    "FAR",
+    "Spans",
+    "axis_span",
+    "clip",
+    "covering",
+    "first_from",
+    "join",
+    "places",
+    "rows_of",
+    "unite",
+]
 
 #: Later than anything on the axis.
 FAR = np.int64(2**62)
+#: Of so many times as many points as are looked for, most are passed over by halving.
+_FEW = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +101,25 @@ def rows_of(owner: Int, calls: Int) -> tuple[Int, Int]:
     tuple of int64 arrays
         Indices of rows, and for each the place in `calls` that it was taken for.
     """
-    first = np.searchsorted(owner, calls, side="left")
-    count = np.searchsorted(owner, calls, side="right") - first
+    first = places(owner, calls, side="left")
+    count = places(owner, calls, side="right") - first
     place = np.repeat(np.arange(len(calls), dtype=np.int64), count)
     return np.arange(len(place)) + np.repeat(first - (np.cumsum(count) - count), count), place
+
+
+def places(points: Int, at: Int, *, side: Literal["left", "right"]) -> Int:
+    """Return `numpy.searchsorted` of what is nearly always sorted itself, by merging both.
+
+    What two parties do alternates, so that a merge takes a third of the time of as many searches.
+    """
+    n, m = len(points), len(at)
+    if m * _FEW < n or np.any(at[1:] < at[:-1]):
+        return np.searchsorted(points, at, side=side)
+    # Of equals the first stays the first.
+    both = (at, points) if side == "left" else (points, at)
+    order = np.argsort(np.concatenate(both), kind="stable")
+    is_at = order < m if side == "left" else order >= n
+    return np.flatnonzero(is_at) - np.arange(m)
 
 
 def axis_span(last_ms: int, reach_ms: int) -> int:
@@ -154,12 +182,12 @@ def join(spans: Spans, together: Bool) -> tuple[Spans, Int]:
 
 def first_from(points: Int, since: Int) -> Int:
     """Return the first of the sorted `points` at or after each `since`, else `FAR`."""
-    index = np.searchsorted(points, since, side="left")
+    index = places(points, since, side="left")
     return np.append(points, FAR)[index]
 
 
 def covering(spans: Spans, at: Int) -> Int:
     """Return the index of the interval with ``start <= at < end`` for each point, else -1."""
-    index = np.searchsorted(spans.start, at, side="right") - 1
+    index = places(spans.start, at, side="right") - 1
     ends = np.append(spans.end, -FAR)
     return np.where(ends[index] > at, index, -1)

@@ -63,7 +63,7 @@ def find_barge_ins(timeline: Timeline, limits: Limits) -> BargeIns:
     """
     floor = timeline.floor
     said, groups = floor.utterances, floor.groups
-    spoken_into = covering(groups, said.start)
+    spoken_into = timeline.replies.group
     began_before = np.append(groups.start, FAR)[spoken_into] < said.start
     is_simultaneous = timeline.replies.status == SIMULTANEOUS
     utterance = np.flatnonzero(began_before & ~is_simultaneous)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inquesto_core.timeline.axis import Spans, clip, join
+from inquesto_core.timeline.axis import Spans, clip, join, places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +36,8 @@ class Floor:
         Those of kept utterances and of kept groups.
     groups, turns, utterances : Spans
         Kept agent groups, agent turns, kept caller utterances.
+    turn_of_group : int64 array
+        Index of the turn that each group is part of.
     faint_groups, faint_utterances : Spans
         Those with less than ``min_voiced_ms`` of sound, which are kept nowhere else.
     caller_segments, agent_segments : Spans
@@ -50,6 +52,7 @@ class Floor:
     agent_ipus: Spans
     groups: Spans
     turns: Spans
+    turn_of_group: Int
     utterances: Spans
     faint_groups: Spans
     faint_utterances: Spans
@@ -91,7 +94,7 @@ def _agent_groups(ipus: Spans, limits: Limits) -> tuple[Spans, Spans, Spans]:
 
 def _had_its_say(groups: Spans, pause_from: Int, pause_to: Int) -> Bool:
     """Whether an agent group lies wholly inside each pause (the first to start ends first)."""
-    index = np.searchsorted(groups.start, pause_from, side="left")
+    index = places(groups.start, pause_from, side="left")
     ends = np.append(groups.end, np.iinfo(np.int64).max)
     return ends[index] <= pause_to
 
@@ -106,12 +109,11 @@ def _utterances(ipus: Spans, groups: Spans, limits: Limits) -> tuple[Spans, Span
     return utterances.where(heard), utterances.where(~heard), ipus.where(heard[owner])
 
 
-def _turns(groups: Spans, caller_ipus: Spans) -> Spans:
-    """Join groups over any pause throughout which the caller was silent."""
-    after = np.searchsorted(caller_ipus.end, groups.end[:-1], side="right")
+def _turns(groups: Spans, caller_ipus: Spans) -> tuple[Spans, Int]:
+    """Join groups over any pause throughout which the caller was silent; and whose each is."""
+    after = places(caller_ipus.end, groups.end[:-1], side="right")
     starts = np.append(caller_ipus.start, np.iinfo(np.int64).max)
-    turns, _ = join(groups, starts[after] >= groups.start[1:])
-    return turns
+    return join(groups, starts[after] >= groups.start[1:])
 
 
 def build_floor(
@@ -132,13 +134,15 @@ def build_floor(
     caller_all, agent_all = _ipus(caller, limits), _ipus(agent, limits)
     groups, faint_groups, agent_ipus = _agent_groups(agent_all, limits)
     utterances, faint_utterances, caller_ipus = _utterances(caller_all, groups, limits)
+    turns, turn_of_group = _turns(groups, caller_ipus)
     return Floor(
         window_from=window_from,
         window_to=window_to,
         caller_ipus=caller_ipus,
         agent_ipus=agent_ipus,
         groups=groups,
-        turns=_turns(groups, caller_ipus),
+        turns=turns,
+        turn_of_group=turn_of_group,
         utterances=utterances,
         faint_groups=faint_groups,
         faint_utterances=faint_utterances,

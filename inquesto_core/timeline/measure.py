@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from inquesto_core.timeline.axis import Spans, axis_span, rows_of, unite
+from inquesto_core.timeline.axis import Spans, axis_span, places, rows_of, unite
 from inquesto_core.timeline.build import Floor, build_floor
-from inquesto_core.timeline.replies import Replies, TalkOvers, find_replies, find_talk_overs
+from inquesto_core.timeline.replies import (
+    Latencies,
+    Replies,
+    TalkOvers,
+    find_replies,
+    find_talk_overs,
+    sorted_latencies,
+)
 from inquesto_core.timeline.tool_waits import ToolAxis, tool_axis
 
 if TYPE_CHECKING:
@@ -29,7 +36,7 @@ class CallAxis:
 
     Parameters
     ----------
-    call_ids : polars.Series of String
+    call_ids : polars.Series
         Calls that have a window, sorted; the index into it is a row's ``call``.
     base : int64 array of shape (calls,), axis ms
         Where a call's millisecond 0 stands.
@@ -82,22 +89,26 @@ class Timeline:
     floor: Floor
     talk_overs: TalkOvers
     replies: Replies
+    latencies: Latencies
 
 
 def _column(frame: pl.DataFrame, name: str) -> Int:
     return frame[name].cast(pl.Int64).to_numpy().astype(np.int64, copy=False)
 
 
-def _of_timed(frame: pl.DataFrame, ids: pl.Enum) -> pl.DataFrame:
-    """Return the rows of timed calls, with ``call``: the index on the axis."""
-    index = pl.col("call_id").cast(ids, strict=False).to_physical().cast(pl.Int64)
-    return frame.with_columns(call=index).filter(pl.col("call").is_not_null())
+def _of_timed(frame: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
+    """Return the rows of timed calls, with ``call``, the index on the axis, for their ids."""
+    known, wanted = ids.to_numpy(), frame["call_id"].to_numpy()
+    call = places(known, wanted, side="left")
+    is_timed = places(known, wanted, side="right") > call
+    rows = frame.drop("call_id").with_columns(call=call)
+    return rows if is_timed.all() else rows.filter(is_timed)
 
 
 def _side(segments: pl.DataFrame, channel: str, base: Int) -> Spans:
-    rows = segments.filter(pl.col("channel") == channel)
-    call = _column(rows, "call")
-    start, end = base[call] + _column(rows, "start_ms"), base[call] + _column(rows, "end_ms")
+    rows = np.flatnonzero(segments["channel"] == channel)
+    call = _column(segments, "call")[rows]
+    start, end = (base[call] + _column(segments, name)[rows] for name in ("start_ms", "end_ms"))
     if np.any(start[1:] < start[:-1]):
         order = np.argsort(start, kind="stable")
         call, start, end = call[order], start[order], end[order]
@@ -124,11 +135,15 @@ def call_axis(
         More than any limit bridges, limits moved by the uncertainty included.
     """
     timed = calls.filter(pl.col("window_to_ms").is_not_null()).sort("call_id")
-    ids = pl.Enum(timed["call_id"].cast(pl.String))
-    spoken = _of_timed(segments.filter(pl.col("rejected").is_null()), ids)
+    ids = timed["call_id"]
+    is_speech = pl.col("rejected").is_null()
+    spoken = _of_timed(
+        segments.filter(is_speech).select("call_id", "channel", "start_ms", "end_ms"), ids
+    )
     ends_call = pl.col("name").is_in(list(end_tools))
-    ends = _of_timed(tool_calls.filter(ends_call & pl.col("start_ms").is_not_null()), ids)
-    tools = _of_timed(tool_calls.filter(~ends_call), ids)
+    told = tool_calls.select("call_id", "position", "start_ms", "end_ms", ends_call=ends_call)
+    ends = _of_timed(told.filter("ends_call", pl.col("start_ms").is_not_null()), ids)
+    tools = _of_timed(told.filter(~pl.col("ends_call")), ids)
     last = max(
         _column(timed, "window_to_ms").max(initial=0),
         _column(spoken, "end_ms").max(initial=0),
@@ -139,10 +154,10 @@ def call_axis(
     window_from = base + _column(timed, "window_from_ms")
     window_to = base + _column(timed, "window_to_ms")
     ended = np.sort(base[_column(ends, "call")] + _column(ends, "start_ms"))
-    owner = np.searchsorted(base, ended, side="right") - 1
+    owner = places(base, ended, side="right") - 1
     ended = ended[(window_from[owner] <= ended) & (ended < window_to[owner])]
     return CallAxis(
-        call_ids=timed["call_id"],
+        call_ids=ids,
         base=base,
         span_ms=span,
         caller=_side(spoken, "caller", base),
@@ -151,7 +166,7 @@ def call_axis(
         window_to=window_to,
         end_call=ended,
         tools=tool_axis(
-            _of_timed(timed, ids),
+            timed,
             tools,
             base=base,
             window_from=window_from,
@@ -169,9 +184,11 @@ def measure_timeline(axis: CallAxis, limits: Limits) -> Timeline:
         window_to=axis.window_to,
         limits=limits,
     )
+    replies = find_replies(floor, limits, end_call=axis.end_call)
     return Timeline(
         axis=axis,
         floor=floor,
         talk_overs=find_talk_overs(floor, limits),
-        replies=find_replies(floor, limits, end_call=axis.end_call),
+        replies=replies,
+        latencies=sorted_latencies(floor, replies),
     )

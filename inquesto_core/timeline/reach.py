@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inquesto_core.timeline.axis import FAR, covering
+from inquesto_core.timeline.axis import FAR, places
 from inquesto_core.timeline.replies import CENSORED, NO_REPLY, REPLIED, simultaneous_candidates
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _min_voiced(timeline: Timeline, _: Limits) -> Iterator[Compared]:
 
 def _nearest(points: Int, at: Int) -> Iterator[Int]:
     """Yield each distance from `at` to the next of the sorted `points`, and to the one before."""
-    index = np.searchsorted(points, at, side="left")
+    index = places(points, at, side="left")
     yield np.append(points, FAR)[index] - at
     yield np.append(points, -FAR)[index - 1] - at
 
@@ -115,7 +115,7 @@ def _simultaneous_overlap(timeline: Timeline, limits: Limits) -> Iterator[Compar
     said, onset = floor.utterances, floor.turns.start[found.turn]
     stop = np.minimum(floor.turns.end[found.turn], said.end[found.utterance])
     yield floor.turns.call[found.turn], stop - onset
-    candidate, shared = simultaneous_candidates(floor, limits)
+    candidate, shared = simultaneous_candidates(floor, limits, timeline.replies.begun)
     yield said.call[candidate], shared[candidate]
 
 
@@ -131,7 +131,7 @@ def _talk_over(timeline: Timeline, _: Limits) -> Iterator[Compared]:
 def _spoken_into(timeline: Timeline) -> tuple[Spans, Int]:
     """Return the utterances within an agent group, and how far it goes on past each."""
     said, groups = timeline.floor.utterances, timeline.floor.groups
-    group = covering(groups, said.start)
+    group = timeline.replies.group
     past = np.append(groups.end, -FAR)[group] - said.end
     within = (group >= 0) & (past > 0)
     return said.where(within), past[within]

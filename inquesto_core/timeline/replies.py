@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inquesto_core.timeline.axis import FAR, covering, first_from
+from inquesto_core.timeline.axis import FAR, covering, first_from, places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,11 +25,13 @@ __all__ = [
     "REPLIED",
     "SIMULTANEOUS",
     "STATUSES",
+    "Latencies",
     "Replies",
     "TalkOvers",
     "find_replies",
     "find_talk_overs",
     "simultaneous_candidates",
+    "sorted_latencies",
 ]
 
 STATUSES = ("replied", "no_reply", "censored", "overlapped", "simultaneous")
@@ -73,10 +75,29 @@ class Replies:
         When the wait began; `FAR` where no statistic is taken.
     value_ms : int64 array
         Latency where replied, time waited where no_reply or censored, else 0.
+    begun, group, next_group : int64 array
+        Index of the last agent group that begins before or with the utterance (-1: none does), of
+        that which sounds there, else -1, and of the first that begins at its end or later.
     """
 
     status: NDArray[np.int8]
     clock: Int
+    value_ms: Int
+    begun: Int
+    group: Int
+    next_group: Int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latencies:
+    """Those of the utterances that were replied to, by call and then from the shortest on.
+
+    Parameters
+    ----------
+    call, value_ms : int64 array
+    """
+
+    call: Int
     value_ms: Int
 
 
@@ -106,19 +127,39 @@ def find_talk_overs(floor: Floor, limits: Limits) -> TalkOvers:
     )
 
 
-def simultaneous_candidates(floor: Floor, limits: Limits) -> tuple[Bool, Int]:
-    """Return which utterances begin together with an agent group, and the ms that both share."""
+def sorted_latencies(floor: Floor, replies: Replies) -> Latencies:
+    """Return how long each reply took, sorted."""
+    replied = replies.status == REPLIED
+    call, value = floor.utterances.call[replied], replies.value_ms[replied]
+    # One sort of numbers that hold both; a latency is never negative.
+    room = int(value.max(initial=0)) + 1
+    both = np.sort(call * room + value)
+    # Of each call there are as many as before.
+    return Latencies(call=call, value_ms=both - call * room)
+
+
+def simultaneous_candidates(floor: Floor, limits: Limits, begun: Int) -> tuple[Bool, Int]:
+    """Return which utterances begin together with an agent group, and the ms that both share.
+
+    Parameters
+    ----------
+    begun : int64 array
+        As in `Replies`.
+    """
     said, groups = floor.utterances, floor.groups
     near = limits.simultaneous_start_ms[said.call]
+    since = said.start - near
     # Groups last at least min_voiced_ms and stand more than a join apart: one candidate at most.
-    index = np.searchsorted(groups.start, said.start - near, side="right")
+    index = begun + 1
+    earlier = np.flatnonzero(np.append(groups.start, -FAR)[begun] > since)
+    index[earlier] = places(groups.start, since[earlier], side="right")
     start = np.append(groups.start, FAR)[index]
     end = np.append(groups.end, FAR)[index]
     return start < said.start + near, np.minimum(end, said.end) - np.maximum(start, said.start)
 
 
-def _simultaneous(floor: Floor, limits: Limits) -> Bool:
-    together, shared = simultaneous_candidates(floor, limits)
+def _simultaneous(floor: Floor, limits: Limits, begun: Int) -> Bool:
+    together, shared = simultaneous_candidates(floor, limits, begun)
     return together & (shared < limits.simultaneous_overlap_ms[floor.utterances.call])
 
 
@@ -134,7 +175,8 @@ def find_replies(floor: Floor, limits: Limits, *, end_call: Int) -> Replies:
     said, groups = floor.utterances, floor.groups
     call, s, e = said.call, said.start, said.end
 
-    at_start = covering(groups, s)
+    begun = places(groups.start, s, side="right") - 1
+    at_start = np.where(np.append(groups.end, -FAR)[begun] > s, begun, -1)
     sounding = at_start >= 0
     their_end = np.where(sounding, np.append(groups.end, FAR)[at_start], e)
     overlapped = (
@@ -142,13 +184,13 @@ def find_replies(floor: Floor, limits: Limits, *, end_call: Int) -> Replies:
         & (their_end > e)
         & ((e - s <= limits.backchannel_max_ms[call]) | (their_end >= e + limits.overrun_ms[call]))
     )
-    before_end = np.searchsorted(groups.start, e, side="left") - 1
-    talking_at_end = (np.append(groups.start, -FAR)[before_end] > s) & (
-        np.append(groups.end, -FAR)[before_end] > e
+    from_end = places(groups.start, e, side="left")
+    talking_at_end = (np.append(groups.start, -FAR)[from_end - 1] > s) & (
+        np.append(groups.end, -FAR)[from_end - 1] > e
     )
 
     clock = np.maximum(e, their_end)
-    onset = first_from(groups.start, clock)
+    onset = np.append(groups.start, FAR)[np.where(their_end > e, at_start + 1, from_end)]
     next_said = np.append(s[1:], FAR)
     next_said[np.append(call[1:] != call[:-1], True)[: len(s)]] = FAR
     window_end = floor.window_to[call]
@@ -164,7 +206,14 @@ def find_replies(floor: Floor, limits: Limits, *, end_call: Int) -> Replies:
     waited = np.where(hung_up, np.minimum(waited, tool - clock), waited)
 
     status = np.select(
-        [_simultaneous(floor, limits), talking_at_end, overlapped, hung_up, answered, unanswered],
+        [
+            _simultaneous(floor, limits, begun),
+            talking_at_end,
+            overlapped,
+            hung_up,
+            answered,
+            unanswered,
+        ],
         [SIMULTANEOUS, REPLIED, OVERLAPPED, CENSORED, REPLIED, NO_REPLY],
         default=CENSORED,
     ).astype(np.int8)
@@ -177,5 +226,10 @@ def find_replies(floor: Floor, limits: Limits, *, end_call: Int) -> Replies:
     timed = (status == REPLIED) | (status == NO_REPLY) | (status == CENSORED)
     start_of_wait = np.where(talking_at_end & (status == REPLIED), e, clock)
     return Replies(
-        status=status, clock=np.where(timed, start_of_wait, FAR), value_ms=value.astype(np.int64)
+        status=status,
+        clock=np.where(timed, start_of_wait, FAR),
+        value_ms=value.astype(np.int64),
+        begun=begun,
+        group=at_start,
+        next_group=from_end,
     )

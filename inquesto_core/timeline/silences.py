@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inquesto_core.timeline.axis import FAR, covering, first_from
+from inquesto_core.timeline.axis import FAR, places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,9 +59,11 @@ def find_silences(timeline: Timeline, limits: Limits) -> Silences:
     """
     floor, axis = timeline.floor, timeline.axis
     call, start = floor.groups.call, floor.groups.end
-    onset = first_from(floor.groups.start, start)
-    said = first_from(floor.utterances.start, start)
-    tool = first_from(axis.end_call, start)
+    onset = np.append(floor.groups.start, FAR)[1:]
+    utterance = places(floor.utterances.start, start, side="left")
+    said = np.append(floor.utterances.start, FAR)[utterance]
+    end_call = places(axis.end_call, start, side="left")
+    tool = np.append(axis.end_call, FAR)[end_call]
     window_end = floor.window_to[call]
     outcome = np.select(
         [
@@ -74,13 +76,13 @@ def find_silences(timeline: Timeline, limits: Limits) -> Silences:
     ).astype(np.int8)
     end = np.choose(outcome, [onset, said, tool, window_end])
     long_enough = end - start > limits.slow_turn_ms[call] - (outcome == _CALL_ENDED)
-    before = np.searchsorted(axis.end_call, start, side="right") - 1
-    is_over = np.append(axis.end_call, -FAR)[before] >= axis.base[call]
-    is_silent = covering(floor.utterances, start) < 0
-    kept = np.flatnonzero(is_silent & ~is_over & long_enough)
+    before = np.append(axis.end_call, -FAR)[end_call - 1]
+    is_over = (before >= axis.base[call]) | (tool == start)
+    is_speaking = (np.append(floor.utterances.end, -FAR)[utterance - 1] > start) | (said == start)
+    kept = np.flatnonzero(~is_speaking & ~is_over & long_enough)
     return Silences(
         call=call[kept],
-        turn=covering(floor.turns, floor.groups.start[kept]),
+        turn=floor.turn_of_group[kept],
         start=start[kept],
         end=end[kept],
         outcome=outcome[kept],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from inquesto_core.evidence import TABLES, sort_table
+from inquesto_core.evidence import TABLES
 from inquesto_core.timeline.axis import FAR
 from inquesto_core.timeline.barge_ins import KINDS, OUTCOMES, YIELDED, find_barge_ins
 from inquesto_core.timeline.replies import CENSORED, NO_REPLY, REPLIED, STATUSES
@@ -162,11 +162,12 @@ def _tool_results(timeline: Timeline) -> pl.DataFrame:
     axis = timeline.axis
     tools = axis.tools
     found = find_tool_results(timeline.floor, tools)
+    in_trace = np.lexsort((tools.position, tools.call))
+    call, outcome = tools.call[in_trace], found.outcome[in_trace]
     columns: dict[str, object] = {
-        "position": tools.position,
-        "at_ms": tools.ended - axis.base[tools.call],
-        "outcome": _words(RESULT_OUTCOMES, found.outcome),
-        "first_sound_ms": _known(found.first_sound_ms, found.outcome == SPOKE),
+        "position": tools.position[in_trace],
+        "at_ms": tools.ended[in_trace] - axis.base[call],
+        "outcome": _words(RESULT_OUTCOMES, outcome),
+        "first_sound_ms": _known(found.first_sound_ms[in_trace], outcome == SPOKE),
     }
-    in_order_of_end = _frame("tool_results", axis.call_ids, tools.call, columns)
-    return sort_table("tool_results", in_order_of_end)
+    return _frame("tool_results", axis.call_ids, call, columns)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inquesto_core.timeline.axis import FAR
+from inquesto_core.timeline.axis import FAR, places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +43,7 @@ def measure_talk(floor: Floor) -> Talk:
 
 def _sound_before(spans: Spans, at: Int) -> Int:
     """Return how much of the axis before each point the disjoint intervals cover."""
-    index = np.searchsorted(spans.start, at, side="right")
+    index = places(spans.start, at, side="right")
     covered = np.concatenate([[0], np.cumsum(spans.end - spans.start)])
     # The last interval to begin before a point may reach beyond it; before the first, none does.
     beyond = np.append(spans.end, -FAR)[index - 1] - at

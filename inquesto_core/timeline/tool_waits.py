@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from inquesto_core.timeline.axis import FAR, Spans, covering, first_from, rows_of, unite
+from inquesto_core.timeline.axis import FAR, Spans, places, rows_of, unite
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,8 +84,10 @@ class ToolResults:
     first_sound_ms: Int
 
 
-def _numbers(frame: pl.DataFrame, name: str) -> Int:
-    return frame[name].cast(pl.Int64).to_numpy().astype(np.int64, copy=False)
+def _numbers(frame: pl.DataFrame, name: str) -> tuple[Int, Bool]:
+    """Return a column, 0 where it is null, and where it is not."""
+    column = frame[name].cast(pl.Int64)
+    return column.fill_null(0).to_numpy(), column.is_not_null().to_numpy()
 
 
 def tool_axis(
@@ -96,40 +98,36 @@ def tool_axis(
     Parameters
     ----------
     timed : polars.DataFrame
-        ``call`` (index on the axis) and ``has_trace``, one row a call in order of the axis.
+        ``has_trace``, one row a call in order of the axis.
     tools : polars.DataFrame
-        ``call``, ``position``, ``start_ms`` and ``end_ms`` of the tool calls that count.
+        ``call`` (index on the axis), ``position``, ``start_ms`` and ``end_ms`` of the tool calls
+        that count.
     base, window_from, window_to : int64 array of shape (calls,), axis ms
     """
-    placed = tools.filter(pl.col("start_ms").is_not_null()).with_columns(
-        end_ms=pl.max_horizontal(
-            pl.col("end_ms").fill_null(pl.col("start_ms")), pl.col("start_ms") + 1
-        )
-    )
-    call = _numbers(placed, "call")
-    start = np.maximum(base[call] + _numbers(placed, "start_ms"), window_from[call])
-    end = np.minimum(base[call] + _numbers(placed, "end_ms"), window_to[call])
+    (owner, _), (position, _) = _numbers(tools, "call"), _numbers(tools, "position")
+    (since, is_timed), (until, has_end) = _numbers(tools, "start_ms"), _numbers(tools, "end_ms")
+    untimed = np.bincount(owner[~is_timed], minlength=len(base)) > 0
+    call = owner[is_timed]
+    last = np.maximum(np.where(has_end, until, since), since + 1)[is_timed]
+    start = np.maximum(base[call] + since[is_timed], window_from[call])
+    end = np.minimum(base[call] + last, window_to[call])
     order = np.lexsort((start, call))
-    untimed = tools.filter(pl.col("start_ms").is_null())["call"].unique()
-    is_whole = timed.select(
-        pl.col("has_trace").fill_null(value=False) & ~pl.col("call").is_in(untimed.implode())
-    )
-    returned = tools.filter(pl.col("end_ms").is_not_null()).sort("call", "end_ms", "position")
-    owner = _numbers(returned, "call")
-    ended = base[owner] + _numbers(returned, "end_ms")
-    inside = (ended >= window_from[owner]) & (ended < window_to[owner])
+    ended = base[owner] + until
+    inside = has_end & (ended >= window_from[owner]) & (ended < window_to[owner])
+    owner, position, ended = owner[inside], position[inside], ended[inside]
+    in_turn = np.lexsort((position, ended))
     return ToolAxis(
         running=unite(call[order], start[order], end[order]),
-        is_whole=is_whole.to_series().to_numpy(),
-        call=owner[inside],
-        position=_numbers(returned, "position")[inside],
-        ended=ended[inside],
+        is_whole=timed["has_trace"].fill_null(value=False).to_numpy() & ~untimed,
+        call=owner[in_turn],
+        position=position[in_turn],
+        ended=ended[in_turn],
     )
 
 
 def ran_within(tools: ToolAxis, since: Int, until: Int) -> Bool:
     """Return whether a tool call ran in each stretch ``[since, until)`` of one call."""
-    last = np.searchsorted(tools.running.start, until, side="left") - 1
+    last = places(tools.running.start, until, side="left") - 1
     ends = np.append(tools.running.end, -FAR)
     return np.asarray((ends[last] > since) & (until > since))
 
@@ -137,17 +135,16 @@ def ran_within(tools: ToolAxis, since: Int, until: Int) -> Bool:
 def find_tool_results(floor: Floor, tools: ToolAxis) -> ToolResults:
     """Return when the agent was first heard after each result, or what came before that."""
     at, call = tools.ended, tools.call
-    onset = first_from(floor.groups.start, at)
-    said = first_from(floor.utterances.start, at)
-    their_end = np.append(floor.utterances.end, FAR)[covering(floor.utterances, at)]
+    onset, agent_end = _around(floor.groups, at)
+    said, caller_end = _around(floor.utterances, at)
     window_end = floor.window_to[call]
     is_heard = (onset <= said) & (onset < window_end)
     is_followed = np.zeros(len(at), dtype=bool)
     is_followed[:-1] = (call[1:] == call[:-1]) & (at[1:] <= onset[:-1])
     outcome = np.select(
         [
-            _under_way(floor.groups, at),
-            _under_way(floor.utterances, at) & (their_end <= onset),
+            agent_end > at,
+            (caller_end > at) & (caller_end <= onset),
             is_heard & is_followed,
             is_heard,
             said < window_end,
@@ -158,6 +155,7 @@ def find_tool_results(floor: Floor, tools: ToolAxis) -> ToolResults:
     return ToolResults(outcome=outcome.astype(np.int8), first_sound_ms=onset - at)
 
 
-def _under_way(spans: Spans, at: Int) -> Bool:
-    """Return whether an interval began before each point and goes on past it."""
-    return np.asarray(np.append(spans.start, FAR)[covering(spans, at)] < at)
+def _around(spans: Spans, at: Int) -> tuple[Int, Int]:
+    """Return when the next interval begins from each point on, and when the one before it ends."""
+    following = places(spans.start, at, side="left")
+    return np.append(spans.start, FAR)[following], np.append(spans.end, -FAR)[following - 1]

@@ -118,7 +118,7 @@ def test_a_derived_table_that_was_rewritten_is_found_and_its_call_named(sealed, 
     table.with_columns(changed.alias(column)).write_parquet(sealed.run / file)
     redigest(sealed.run, file)
     (line,) = faults(engine.verify(sealed.run))
-    assert line.startswith(f"{file}: differs from what the evidence gives in 1 calls (")
+    assert line.startswith(f"{file}: differs from what the evidence gives in 1 call (")
     assert table["call_id"][0] in line
 
 

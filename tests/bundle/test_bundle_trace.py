@@ -8,10 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inquesto_core.bundle import ToolCall, ToolTrace, read_bundle, trace_times_outside
+from inquesto_core.bundle import (
+    Agent,
+    Call,
+    ToolCall,
+    ToolTrace,
+    bundle_files,
+    read_bundle,
+    trace_times_outside,
+)
 from inquesto_core.bundle.trace import build_trace, decode_arguments
 from inquesto_core.canonical import canonical_bytes
 from inquesto_core.errors import SchemaError
+from inquesto_core.schema import validate
 
 ONCE = json.dumps({"amount": 50})
 TWICE = json.dumps(ONCE)
@@ -206,3 +215,50 @@ def test_a_time_outside_the_call_is_a_warning(at_ms, outside):
 def test_a_status_that_is_not_stated_is_unknown():
     (call,), _ = build({})
     assert (call.status, call.result, call.id) == ("unknown", None, None)
+
+
+STAGES = {
+    "source": "platform",
+    "endpointing_ms": [420, None],
+    "model_ms": [300],
+    "synthesis_ms": None,
+}
+
+
+def test_reported_stages_are_read_as_they_stand_and_offsets_move_none_of_them():
+    trace, problems = build_trace({"calls": [], "stages": STAGES}, offset_ms=-1500)
+    assert problems == []
+    assert trace.stages.source == "platform"
+    assert trace.stages.endpointing_ms == (420, None)
+    assert trace.stages.of("model") == (300,)
+    assert trace.stages.synthesis_ms == trace.stages.recognition_ms == ()
+    assert build_trace({"calls": []}, offset_ms=0)[0].stages is None
+
+
+def test_reported_stages_are_written_as_they_are_read():
+    trace, _ = build_trace({"calls": [], "stages": STAGES}, offset_ms=0)
+    call = Call(call_id="c", agent=Agent(name="a"), audio=())
+    written = json.loads(bundle_files(call, trace=trace)["trace.json"])
+    assert written["stages"] == {
+        "source": "platform",
+        "endpointing_ms": [420, None],
+        "model_ms": [300],
+    }
+    assert build_trace(written, offset_ms=0)[0] == trace
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        {"model_ms": [1]},
+        {"source": "x", "model_ms": [-1]},
+        {"source": "x", "model_ms": [3_600_001]},
+        {"source": "x", "model_ms": ["1"]},
+        {"source": "x", "thinking_ms": [1]},
+        {"source": "", "model_ms": [1]},
+    ],
+    ids=["no source", "negative", "above an hour", "text", "unknown stage", "empty source"],
+)
+def test_stages_that_nobody_can_mean_are_refused(stages):
+    with pytest.raises(SchemaError, match="stages"):
+        validate({"calls": [], "stages": stages}, "trace", file="trace.json")

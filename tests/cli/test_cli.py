@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 import shutil
+import sys
 
 import polars as pl
 import pytest
@@ -24,6 +25,7 @@ def script(project, name):
     """Return a script of the documentation as a module."""
     spec = importlib.util.spec_from_file_location(name, project / "docs" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
 
@@ -57,6 +59,30 @@ def test_the_readme_shows_what_its_first_command_prints(first_run, sample_run):
     """If it does not any more: `python docs/first_run.py` writes the block anew."""
     printed, _ = sample_run
     assert first_run.readme_block() == first_run.shown(printed)
+
+
+def test_pages_show_what_the_commands_that_they_name_print(project, sample_run, tmp_path):
+    """If they do not any more: `python docs/printed.py` says where, `--write` puts it in."""
+    printed = script(project, "printed")
+    printed.prepare(tmp_path, sample_run[1])
+    assert {block.page.name for block in printed.blocks()} == {"comparing.md", "quickstart.md"}
+    assert list(printed.differences(tmp_path)) == []
+
+
+def test_a_page_that_shows_what_no_command_prints_is_found(project, tmp_path, monkeypatch):
+    printed = script(project, "printed")
+    page = tmp_path / "docs" / "page.md"
+    page.parent.mkdir()
+    text = "<!-- printed: inquesto-core models list -->\n\n```text\none\n…\nthree\n```\n"
+    page.write_text(text, encoding="utf-8")
+    (tmp_path / "README.md").write_text("", encoding="utf-8")
+    monkeypatch.setattr(printed, "PROJECT", tmp_path)
+    for lines, found in (("one\ntwo\nthree\n", 0), ("one\nthird\n", 1), ("three\none\n", 1)):
+        monkeypatch.setattr(printed, "run_command", lambda command, folder, out=lines: out)
+        assert len(list(printed.differences(tmp_path))) == found
+    monkeypatch.setattr(printed, "run_command", lambda command, folder: "one\nthree\nfour\n")
+    printed.write(tmp_path)
+    assert page.read_text("utf-8") == text
 
 
 def test_the_readme_shows_the_picture_of_its_call_as_it_is(project, sample_run):

@@ -40,10 +40,10 @@ def test_a_reader_finds_each_question_with_its_answer(capsys, runs):
     assert code == 0
     for question in (
         "1. Did task success improve?",
-        "2. Did critical errors (S4 and S5) increase?",
+        "2. Did critical errors (S4 or S5) increase?",
         "3. Did the conversation stay responsive?",
         "4. What happened to cost?",
-        "5. Which calls moved, and why?",
+        "5. Which calls moved?",
     ):
         assert question in out
     assert "iep-001-dup_charge clean us_female" in out
@@ -89,6 +89,11 @@ def test_json_is_alone_on_standard_output(capsys, runs):
         (("A", "nowhere"), 2, "not_a_run"),
         (("A", "B", "--agents", "x", "y"), 2, "agent_unknown"),
         (("A", "B", "--by", "colour"), 2, "column_unknown"),
+        (("A", "B", "--by", "group", "--by", "group"), 2, "--by group is given 2 times"),
+        (("A", "B", "--by", "config.typo"), 2, "column_unknown"),
+        (("A", "B", "--key", "BAD"), 2, "--key goes with --labels"),
+        (("A", "B", *("--labels", "BAD") * 3), 2, "one file for both sides"),
+        (("A", "B", "--labels", "BAD"), 3, "labels_invalid"),
         (("A", "B", "--junit", "x.xml"), 2, "--gates"),
         (("A", "B", "--gates", "BAD"), 3, "gates_invalid"),
         (("A", "B", "--columns", "BAD"), 3, "columns_invalid"),

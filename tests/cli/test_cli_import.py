@@ -31,7 +31,7 @@ def test_calls_are_imported_and_counted(exports, tmp_path, capsys):
     assert code == 0
     assert "inferred in 1 call: /audio/0/start_ms = 0: the recording is taken to begin at" in err
     assert 'inferred in 1 call: /ended/by = "caller": endedReason is customer-ended-call' in err
-    assert out == f"1 bundles written to {tmp_path / 'out'}, 0 refused\n"
+    assert out == f"1 bundle written to {tmp_path / 'out'}, 0 refused\n"
     code, out, _ = run(capsys, "vapi", exports, "--out", tmp_path / "out", "--workers", 1)
     assert (code, out.count("1 there already")) == (0, 1)
 

@@ -55,7 +55,7 @@ def reference(calls, tmp_path):
 def test_recognition_shows_rates_entities_and_lost_denials(capsys, run, reference):
     code, out, _ = run_command(capsys, "recognition", run, "--reference", reference)
     assert code == 0
-    assert "What the platform's transcript lost of the reference: 1 calls" in out
+    assert "What the platform's transcript lost of the reference: 1 call" in out
     assert "a denial lost" in out
     assert "\x1b" not in out
     code, out, _ = run_command(capsys, "recognition", run, "--reference", reference, "--json")
@@ -112,7 +112,7 @@ def test_outcomes_show_the_first_departure_and_the_cost_that_bundles_carry(capsy
     code, out, _ = run_command(capsys, "outcomes", run, "--bundles", calls)
     assert code == 0
     assert "Where 1 failed calls first depart" in out
-    assert "no call passed: 0.21 USD over 1 calls" in out
+    assert "no call passed: 0.21 USD over 1 call," in out
     code, out, _ = run_command(capsys, "outcomes", run, "--json")
     facts = json.loads(out)
     assert facts["first_departures"][0]["first"] == "action"

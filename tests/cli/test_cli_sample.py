@@ -87,7 +87,7 @@ def test_the_cost_of_both_agents_is_compared(capsys, run, tmp_path):
         (("sample", "RUN", "--out", "NEW", "--n", "1"), 2, "x>=2"),
         (("leaderboard",), 2, "Missing argument"),
         (("leaderboard", "BAD"), 3, "json_invalid"),
-        (("compare", "RUN", "RUN2", "--regression", "HERE"), 5, "not_readable"),
+        (("compare", "RUN", "RUN2", "--regression", "HERE"), 3, "not_readable"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_its_exit_code(capsys, run, tmp_path, arguments, code, said):

@@ -5,7 +5,8 @@ import json
 import polars as pl
 import pytest
 
-from inquesto_core.compare.gates import RULES, columns_of, parse_gates, pass_gates
+from inquesto_core.compare.gate_rules import RULES
+from inquesto_core.compare.gates import columns_of, parse_gates, pass_gates
 from inquesto_core.errors import SchemaError
 from inquesto_core.shipped import schemas_folder
 
@@ -168,7 +169,15 @@ def test_a_wait_that_is_never_answered_is_above_every_limit(tables):
     found = tables.compared(waits=(tables.agent_waits(), tables.agent_waits(never=13)))
     result = said(found, rule="latency", percentile=95, max_ms=1_000_000)
     assert result.state == "failed"
-    assert "B never" in result.sentence
+    assert "B no answer" in result.sentence
+
+
+def test_a_difference_without_an_upper_limit_says_so_in_words(tables):
+    found = tables.compared(waits=(tables.agent_waits(), tables.agent_waits(never=12)))
+    result = said(found, rule="latency", percentile=95, max_increase_ms=500)
+    assert result.state == "failed"
+    assert "B − A has no upper limit: some of the slowest waits have no answer" in result.sentence
+    assert "never" not in result.sentence
 
 
 def test_waits_of_a_kind_that_nobody_has_are_undecided(tables):
@@ -196,24 +205,27 @@ def test_the_example_of_the_schema_is_the_recommended_file():
     ("text", "code", "found"),
     [
         ("format = 1\n[[gate]\n", "gates_invalid", "no TOML"),
-        (b"\xff", "gates_invalid", "no TOML"),
+        (b"\xff", "gates_invalid", "not UTF-8"),
         ("format = 1", "schema", "gate"),
         ("format = 2\n[[gate]]\nrule='least_n'\nby=['group']\nn=3", "schema", "2"),
         ("format = 1\n[[gate]]\nrule='no_new_event'\nseverity=5", "schema", "no_new_event"),
         ("format = 1\n[[gate]]\nrule='no_new_events'\nseverity=6", "schema", "6"),
         ("format = 1\n[[gate]]\nrule='no_new_events'\nseverity=5\nallow=1", "schema", "allow"),
         ("format = 1\n[[gate]]\nrule='latency'\npercentile=95", "gates_invalid", "a limit"),
-        ("x=" + "[" * 5000, "gates_invalid", "nested too deeply"),
+        ("x=" + "[" * 5000, "gates_invalid", "nested deeper"),
         (
             "format=1\n[[gate]]\nrule='score_not_below'\nmargin_points=nan\nprobability=0.9",
             "gates_invalid",
-            "the number nan",
+            "is nan",
         ),
         (
             "format=1\n[[gate]]\nrule='latency'\npercentile=95\nname='p'\nturns='all'",
             "gates_invalid",
             "'p' without a limit",
         ),
+        ("format=1\n[[gate]]\nrule='cost_not_above'\nper='call'", "gates_invalid", "a limit"),
+        ("format=1\n[[gate]]\nrule='cost_not_above'\nmax_cost=-1", "schema", "-1"),
+        ("format=1\n[[gate]]\nrule='regressions_hold'\nof='some'", "schema", "some"),
         (
             "format = 1\n[[gate]]\nrule='unanswered_not_above'\n[[gate]]\n"
             "rule='unanswered_not_above'",
@@ -223,7 +235,7 @@ def test_the_example_of_the_schema_is_the_recommended_file():
     ],
     ids=[
         *("broken", "bytes", "none", "format", "rule", "severity", "option", "limit", "deep"),
-        *("nan", "limit beside others", "twice"),
+        *("nan", "limit beside others", "cost without a limit", "cost", "of", "twice"),
     ],
 )
 def test_a_file_that_is_no_gates_file_says_what_is_wrong(text, code, found):

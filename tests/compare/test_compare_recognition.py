@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from inquesto_core.compare.recognition import TURNS, recognition, slice_table
+from inquesto_core.compare.recognition import MOST_CHARACTERS, TURNS, recognition, slice_table
+from inquesto_core.report.recognition_text import recognition_lines
 
 CALLS = pl.DataFrame(
     {"call_id": ["a", "b", "c"], "group": ["x", "x", "y"], "condition": ["clean", "tv", "clean"]}
@@ -122,3 +123,19 @@ def test_the_order_of_calls_changes_nothing():
     first = compare(turns(*rows), turns(*heard))
     second = compare(turns(*rows[::-1]), turns(*heard[::-1]))
     assert slice_table(first.counts).equals(slice_table(second.counts))
+
+
+@pytest.mark.parametrize(("length", "too_long"), [(MOST_CHARACTERS, 0), (MOST_CHARACTERS + 1, 1)])
+def test_a_side_that_is_too_long_is_counted_and_compared_in_nothing(length, too_long):
+    rows = [{"call_id": "c", "speaker": "caller", "text": "x" * length, "language": "en"}]
+    heard = [{**rows[0], "text": "x"}]
+    calls = pl.DataFrame({"call_id": ["c"], "group": ["g"], "condition": ["clean"]})
+    found = recognition(
+        pl.DataFrame(rows, schema=TURNS),
+        pl.DataFrame(heard, schema=TURNS),
+        calls,
+        named=("reference", "asr"),
+    )
+    assert (found.too_long, found.counts.height) == (too_long, 1 - too_long)
+    said = "\n".join(recognition_lines([found]))
+    assert ("not compared: 1 side of more than 100,000 characters" in said) == bool(too_long)

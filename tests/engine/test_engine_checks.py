@@ -276,6 +276,24 @@ def no(text, start=8500):
         pytest.param(
             [turn("agent", "The balance is $65.52.", 4000, 8000), YES], False, id="never put"
         ),
+        pytest.param(
+            [
+                turn("caller", "How much is the payment?", 2100, 3900),
+                turn("agent", "Sixty-five fifty-two. Shall I go ahead?", 4000, 8000),
+                YES,
+            ],
+            True,
+            id="put in answer to a question",
+        ),
+        pytest.param(
+            [
+                turn("caller", "I want to make a payment.", 2100, 3900),
+                turn("agent", "Your balance is $65.52.", 4000, 8000),
+                YES,
+            ],
+            False,
+            id="another amount than was spoken of before",
+        ),
         pytest.param([QUOTE], False, id="never agreed"),
         pytest.param([QUOTE, no("No, not today.")], False, id="refused"),
         pytest.param(
@@ -300,6 +318,55 @@ def test_consent_is_given_before_the_action(tmp_path, turns, verdict):
     asked = asking(changes=[change(), CONSENT])
     run = one(tmp_path, asked, tools=[VERIFY, PAY], turns=turns)
     assert run.check("consent")["code"] is verdict
+
+
+@pytest.mark.parametrize(
+    ("said", "phrases", "verdict"),
+    [
+        pytest.param("Righto.", None, False, id="no word of the protocol's"),
+        pytest.param("Righto.", {"en": {"yes": ["righto"]}}, True, id="the population's"),
+        pytest.param("No problem.", None, False, id="read as a refusal"),
+        pytest.param("No problem.", {"en": {"yes": ["no problem"]}}, True, id="a yes with a no"),
+        pytest.param(
+            "Ja, gerne.", {"en": {"yes": ["righto"]}}, False, id="a language that nobody named"
+        ),
+        pytest.param(
+            "Ja, gerne.", {"de": {"yes": ["passt schon"]}}, True, id="what is built in for it"
+        ),
+        pytest.param("Nein, danke.", {"de": {"yes": ["passt schon"]}}, False, id="refused in it"),
+        pytest.param("Sim.", {"pt": {"yes": ["sim"]}}, True, id="a language of one's own"),
+        pytest.param(
+            "Sim, mas não hoje.",
+            {"pt": {"yes": ["sim"], "negation": ["não"]}},
+            None,
+            id="taken back",
+        ),
+    ],
+)
+def test_a_populations_phrases_agree_and_refuse_beside_the_protocols(
+    tmp_path, said, phrases, verdict
+):
+    turns = [QUOTE, turn("caller", said, 8500, 9500)]
+    more = {} if phrases is None else {"phrases": phrases}
+    asked = asking(changes=[change(), CONSENT])
+    run = one(tmp_path, asked, tools=[VERIFY, PAY], turns=turns, more=more)
+    assert run.check("consent")["code"] is verdict
+
+
+@pytest.mark.parametrize(
+    ("wait", "band"),
+    [
+        pytest.param(800, "at most 800 ms", id="at the edge"),
+        pytest.param(801, "at most 1500 ms", id="behind it"),
+        pytest.param(None, "no median", id="not told"),
+    ],
+)
+def test_completion_is_told_by_the_median_wait_of_the_transcript(tmp_path, wait, band):
+    reply = None if wait is None else 2000 + wait
+    turns = [NAME, turn("agent", "Thank you.", reply, None)]
+    run = one(tmp_path, asking(), turns=turns)
+    assert {name: rate["n"] for name, rate in run.record["by_latency"].items()} == {band: 1}
+    assert run.decision()["median_latency_ms"] == wait
 
 
 def test_what_was_never_done_needed_no_consent(tmp_path):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import polars as pl
 import pytest
 from edited_runs import as_written
 
-from inquesto_core.engine import compare, score
+from inquesto_core.engine import compare, cut_failures, score
 from inquesto_core.errors import IncomparableError, ProtocolError, SchemaError, StoreError
+from inquesto_core.evidence import make_table
 
 QUICK = {"resamples": 1_000}
 OTHER = "sha256:" + "b" * 64
@@ -200,6 +202,9 @@ def test_a_column_that_differs_within_pairs_shows_what_it_became(run, other, tmp
         ("call_id\n1\n", "no column beside its key"),
         ("call_id,x\n1,2\n1,3\n", "more than once"),
         ("", "cannot be read"),
+        ("call_id,x,x\n1,2,3\n", "has the column 'x' 2 times"),
+        ("call_id,condition\n1,2\n", "has a column 'condition', which every run has"),
+        ("call_id,config.model\n1,2\n", "has a column 'config.model', which every run has"),
     ],
 )
 def test_a_table_that_cannot_be_joined_is_refused(run, other, tmp_path, text, found):
@@ -208,6 +213,47 @@ def test_a_table_that_cannot_be_joined_is_refused(run, other, tmp_path, text, fo
     with pytest.raises(SchemaError, match="columns_invalid") as caught:
         compare(run, other, columns=table, **QUICK)
     assert found in caught.value.problem.found
+
+
+def column_file(tmp_path, key, rows):
+    table = tmp_path / "t.csv"
+    text = f"{key},language\n" + "".join(f"{name},{value}\n" for name, value in rows)
+    table.write_text(text, encoding="utf-8")
+    return table
+
+
+@pytest.mark.parametrize("key", ["call_id", "scenario_id"])
+def test_a_column_that_joins_no_call_is_refused(run, other, tmp_path, key):
+    table = column_file(tmp_path, key, [("of another run", "en")])
+    with pytest.raises(SchemaError, match="columns_invalid") as caught:
+        compare(run, other, by=("language",), columns=table, **QUICK)
+    assert f"no {key} of the table with a value is among" in caught.value.problem.found
+
+
+def test_a_column_that_is_empty_for_all_calls_is_refused(run, other, tmp_path):
+    names = pl.read_parquet(run / "calls.parquet")["call_id"]
+    table = column_file(tmp_path, "call_id", [(name, "") for name in names])
+    with pytest.raises(SchemaError, match="says nothing of any paired call"):
+        compare(run, other, by=("language",), columns=table, **QUICK)
+
+
+def test_a_column_that_joins_some_calls_says_how_many_it_does_not(run, other, tmp_path):
+    names = pl.read_parquet(run / "calls.parquet")["call_id"].sort()
+    table = column_file(tmp_path, "call_id", [(name, "en") for name in names[:5]])
+    found = compare(run, other, by=("language",), columns=table, **QUICK).comparison
+    note = "the column language says nothing of 7 of 12 paired calls of A, 7 of B"
+    assert note in found.notes
+    scenarios = pl.read_parquet(run / "calls.parquet")["scenario_id"].unique().sort()
+    table = column_file(tmp_path, "scenario_id", [(scenarios[0], "en")])
+    found = compare(run, other, by=("language",), columns=table, **QUICK).comparison
+    assert any("the column language says nothing of" in note for note in found.notes)
+
+
+def test_a_key_that_no_configuration_has_is_refused_with_those_that_there_are(run, other):
+    with pytest.raises(IncomparableError, match="column_unknown") as caught:
+        compare(run, other, by=("config.modell",), **QUICK)
+    assert "config.model" in caught.value.problem.expected.split(" of ")[1].split(", ")
+    assert not any("config" in note for note in compare(run, other, **QUICK).comparison.notes)
 
 
 @pytest.mark.parametrize("given", [{"by": ("colour",)}, {"cluster": "colour"}])
@@ -277,3 +323,112 @@ def test_runs_without_a_judge_are_compared_as_their_records_read_them(twelve_cal
     record = json.loads((one / "record.json").read_bytes())
     assert found.outcomes.passed_a == found.outcomes.passed_b == record["passed"]
     assert any("judge-free" in note for note in found.notes)
+
+
+def reporting(run, out, *, more, origin="vapi"):
+    """Return a run beside which the platform's stages of each call lie."""
+    if not out.exists():
+        shutil.copytree(run, out)
+    ids = pl.read_parquet(out / "calls.parquet")["call_id"].drop_nulls().sort()
+    rows = [
+        {
+            "call_id": name,
+            "stage": "model",
+            "position": at,
+            "value_ms": 300 + 10 * at + more,
+            "origin": origin,
+        }
+        for name in ids
+        for at in range(4)
+    ]
+    make_table("reported_stages", rows).write_parquet(out / "evidence" / "reported_stages.parquet")
+    return out
+
+
+def test_stages_that_platforms_report_are_compared_over_the_same_pairs(run, other, tmp_path):
+    one = reporting(run, tmp_path / "ONE", more=0)
+    two = reporting(other, tmp_path / "TWO", more=40)
+    found = compare(one, two, **QUICK).comparison
+    (model,) = found.stages
+    assert (model.n_a, model.n_b, model.calls_a, model.sources_b) == (48, 48, 12, ("vapi",))
+    assert model.quantiles[0].difference.value == 40
+    # Nothing that is measured changes by it.
+    measured = compare(run, other, **QUICK).comparison.document()
+    document = found.document()
+    assert document.pop("reported_stages")[0]["stage"] == "model"
+    assert measured.pop("reported_stages") is None
+    assert {**document, "a": 0, "b": 0} == {**measured, "a": 0, "b": 0}
+
+
+def label_file(run, tmp_path, *, flip=(), name="ann"):
+    """Return the run's own answers as labels, some goals turned round."""
+    verdicts = pl.read_parquet(run / "evidence" / "verdicts.parquet")
+    rows = ["call_id,question,verdict,labeller,note"]
+    for row in verdicts.sort("call_id", "question").iter_rows(named=True):
+        answer = row["verdict"]
+        if row["call_id"] in flip and row["question"] == "goal_achieved":
+            answer = not answer
+        rows.append(f"{row['call_id']},{row['question']},{str(answer).lower()},{name},")
+    file = tmp_path / f"{name}.csv"
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return file
+
+
+def test_labels_correct_both_scores_and_change_none(run, other, tmp_path):
+    labels = label_file(run, tmp_path, flip=("hasty-001-dup_charge-clean",))
+    found = compare(run, other, labels=[labels], **QUICK).comparison
+    corrected = found.corrected
+    assert corrected.is_shared
+    assert (corrected.a.labeller, corrected.a.calls_of) == ("ann", "a")
+    calibration = corrected.a.calibration
+    assert (calibration.judge_only, calibration.labels_only) == (1, 0)
+    assert (corrected.a.score.passed, corrected.b.score.passed) == (
+        found.outcomes.passed_a,
+        found.outcomes.passed_b,
+    )
+    plain = compare(run, other, **QUICK).comparison
+    assert replace(found, corrected=None).document() == plain.document()
+
+
+def test_two_files_of_labels_are_of_a_and_of_b(run, other, tmp_path):
+    files = [label_file(run, tmp_path, name=name) for name in ("ann", "bob")]
+    found = compare(run, other, labels=files, **QUICK).comparison.corrected
+    assert not found.is_shared
+    assert [(each.labeller, each.calls_of) for each in (found.a, found.b)] == [
+        ("ann", "a"),
+        ("bob", "b"),
+    ]
+
+
+def test_labels_of_neither_run_and_runs_without_a_judge_are_refused(
+    run, other, twelve_calls, tmp_path
+):
+    labels = tmp_path / "x.csv"
+    labels.write_text(
+        "call_id,question,verdict,labeller,note\nnobody,goal_achieved,true,ann,\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(SchemaError, match="labels_invalid"):
+        compare(run, other, labels=[labels], **QUICK)
+    one = tmp_path / "FREE"
+    score([twelve_calls], out=one, judge="none")
+    two = renamed(one, tmp_path / "FREE2", lambda table: table)
+    with pytest.raises(IncomparableError, match="no_verdicts"):
+        compare(one, two, labels=[label_file(run, tmp_path)], **QUICK)
+
+
+def test_a_regression_set_is_in_the_comparison_and_a_gate_can_read_it(
+    run, other, twelve_calls, tmp_path
+):
+    folder = tmp_path / "set"
+    cut_failures(run, [FIXED], sources=[twelve_calls], out=folder)
+    gates = tmp_path / "gates.toml"
+    gates.write_text('format = 1\n[[gate]]\nrule = "regressions_hold"\n', encoding="utf-8")
+    done = compare(run, other, regression=folder, gates=gates, **QUICK)
+    ((one, two),) = done.comparison.regressions
+    assert (one.outcome, two.outcome) == ("fails", "holds")
+    assert done.gates.first_failed is None
+    (told,) = done.document()["regression"]["failures"]
+    assert (told["a"]["outcome"], told["b"]["outcome"]) == ("fails", "holds")
+    back = compare(other, run, regression=folder, gates=gates, **QUICK)
+    assert "there again 1" in back.gates.first_failed.sentence

@@ -11,8 +11,9 @@ from outcome_calls import END, SMALL_TALK, TOOLS, call, population, scenario, sc
 from inquesto_core import schema
 from inquesto_core.canonical import digest_json
 from inquesto_core.cli import main
-from inquesto_core.engine import load_run
+from inquesto_core.engine import load_run, outcome_bundles, score_outcomes
 from inquesto_core.errors import ProtocolError, SchemaError, StoreError
+from inquesto_core.protocol import load_any_protocol
 
 CLEAN = {"tools": [END], "ended": "[EXIT]"}
 
@@ -313,11 +314,6 @@ def test_without_a_judge_its_signals_do_not_apply_even_if_answers_are_there(tmp_
     assert "[judge-free]" in run.record["citation"]
 
 
-def test_no_model_is_asked_here(tmp_path):
-    with pytest.raises(ProtocolError, match="judge_not_asked"):
-        score(tmp_path, population(asking("clean_exit")), call(), judge="pinned")
-
-
 # CLEAN_EXIT
 
 
@@ -560,6 +556,48 @@ def test_an_excluded_call_is_outside_n_and_in_the_raw_rate(tmp_path):
     assert (run.record["n"], run.record["score"]) == (1, 100.0)
     assert (run.record["raw"]["n"], run.record["raw"]["score"]) == (2, 50.0)
     assert run.record["accounting"]["excluded"] == {"caller_deviation": 1}
+
+
+@pytest.mark.parametrize(
+    ("costs", "each"),
+    [
+        pytest.param(["0.2", "0.4"], 0.6, id="over the one that passes"),
+        pytest.param(["0.2", None], None, id="not told of one"),
+        pytest.param(["0.2", "-1"], None, id="no cost"),
+    ],
+)
+def test_cost_is_told_per_successful_call_where_every_call_has_one(tmp_path, costs, each):
+    calls = [
+        call(f"c{at}", trial=at, tags={} if cost is None else {"cost": cost}, **more)
+        for at, (cost, more) in enumerate(zip(costs, (CLEAN, {}), strict=True))
+    ]
+    run = score(tmp_path, population(asking("clean_exit"), trials=2), *calls)
+    assert run.record["cost"]["per_completed_call"] == each
+
+
+def test_success_is_told_by_the_median_wait_of_the_transcript(tmp_path):
+    run = one(tmp_path, asking("clean_exit"), **CLEAN)
+    assert run.decision()["median_latency_ms"] == 100
+    assert {name: rate["n"] for name, rate in run.record["by_latency"].items()} == {
+        "at most 800 ms": 1
+    }
+
+
+def test_the_record_is_the_same_whoever_reads_the_bundles(tmp_path, monkeypatch):
+    calls = [call(f"c{at}", trial=at, **CLEAN) for at in range(6)]
+    run = score(tmp_path, population(asking("clean_exit"), trials=6), *calls)
+    monkeypatch.setattr(outcome_bundles, "_BUNDLES_A_TASK", 2)
+    monkeypatch.setattr(outcome_bundles, "_FEW_TASKS", 2)
+    law, told = load_any_protocol("nemo-labs"), []
+    again = score_outcomes(
+        [tmp_path / "calls"],
+        out=tmp_path / "again",
+        protocol=law,
+        workers=2,
+        progress=lambda done, total: told.append((done, total)),
+    )
+    assert again.records == run.result.records
+    assert told[-1] == (6, 6)
 
 
 def test_an_exclusion_for_a_reason_of_ones_own_leaves_the_call_open(tmp_path):

@@ -12,7 +12,7 @@ PROTOCOL = load_protocol("inquesto-0.1")
 def test_occurrences_have_the_columns_of_the_events_table():
     found = occurrences(pl.DataFrame({"call_id": ["b", "a", "b"]}), PROTOCOL.event("verbose"))
     assert dict(found.schema) == TABLES["events"]
-    assert found["call_id"].to_list() == ["a", "b", "b"]
+    assert found["call_id"].to_list() == ["b", "a", "b"]
     assert found["counted"].sum() == 2
 
 

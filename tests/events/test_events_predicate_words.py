@@ -54,6 +54,23 @@ def test_what_is_denied_was_not_said_where_that_is_asked(words, holds):
     assert outcome(AMOUNT, said=said(words))[0] is True
 
 
+@pytest.mark.parametrize(
+    ("before", "words", "holds"),
+    [
+        pytest.param("How much is it?", "Sixty-five fifty-two.", True, id="asked for"),
+        pytest.param("What is my account number?", "Sixty-five fifty-two.", False, id="another"),
+        pytest.param("How much is flight twelve?", "Sixty-five fifty-two.", False, id="nearer"),
+        pytest.param("Hello.", "Sixty-five fifty-two.", False, id="nothing"),
+        pytest.param("How much is it?", "It is 65.52 degrees.", False, id="its own topic"),
+        pytest.param("How much is it?", "$10, and code sixty-five fifty-two.", False, id="second"),
+    ],
+)
+def test_a_bare_amount_takes_its_topic_from_the_turn_before(before, words, holds):
+    turns = [turn("caller", before), turn("agent", words)]
+    assert outcome(AMOUNT, said=turns)[0] is holds
+    assert outcome(AMOUNT, said=[turns[0], turn("agent", "Well."), turns[1]])[0] is False
+
+
 def test_a_population_adds_negations_of_its_own_language():
     predicate = {**PHRASE, "phrases": ["dias"], "unless_denied": True, "language": "pt"}
     phrases = {"pt": {"negation": ["não"]}}
@@ -66,6 +83,23 @@ def test_words_that_the_caller_never_heard_were_not_said():
     value, evidence = outcome(AMOUNT, said=turns)
     assert value is False
     assert evidence == 'agent says {"value":65.52} in no turn'
+
+
+@pytest.mark.parametrize(
+    ("caller_at", "holds"),
+    [
+        pytest.param(400, False, id="the caller breaks in"),
+        pytest.param(1000, False, id="as it ends"),
+        pytest.param(1001, True, id="nobody breaks in"),
+        pytest.param(None, False, id="nobody knows when"),
+    ],
+)
+def test_a_stale_mark_of_interruption_takes_no_word_back(caller_at, holds):
+    turns = [
+        turn("agent", "It is $65.52.", 0, 1000, heard_text="It is"),
+        turn("caller", "Oh.", caller_at, None),
+    ]
+    assert outcome(AMOUNT, said=turns)[0] is holds
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,7 @@ def test_every_slow_reply_is_an_occurrence_at_its_turn_where_that_is_known():
     found = told(known, unknown)
     flags = reported_flags(found, protocol=PROTOCOL)
     slow = reported_events(found, flags, protocol=PROTOCOL).filter(pl.col("type") == "slow_turn")
+    slow = slow.sort("call_id", "at_ms")
     assert slow.select("call_id", "at_ms", "value", "margin_ms", "counted").rows() == [
         ("c0", 20, 3500, 500, False),
         ("c0", 60, 4000, 1000, True),

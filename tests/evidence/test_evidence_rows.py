@@ -13,6 +13,7 @@ from inquesto_core.bundle import (
     Call,
     FinalState,
     RecordedVerdicts,
+    ReportedStages,
     ReportedTiming,
     ReportedTurn,
     ToolCall,
@@ -24,7 +25,7 @@ from inquesto_core.bundle import (
 from inquesto_core.evidence.rows import bundle_rows, count_words
 from inquesto_core.evidence.tables import TABLES, make_table
 
-REPORTED = ["reported_turns", "reported_latencies"]
+REPORTED = ["reported_turns", "reported_latencies", "reported_stages"]
 NAMES = ["tool_calls", "caller_calls", "transcript", *REPORTED, "words", "verdicts", "states"]
 
 
@@ -40,6 +41,7 @@ FULL = bundle(
             ToolCall(position=2, name="refund", arguments=None, raw_arguments="{", start_ms=-5),
         ),
         caller_calls=(ToolCall(position=0, name="restart_phone", arguments={}),),
+        stages=ReportedStages(source="platform", model_ms=(300, None, 420), synthesis_ms=(90,)),
     ),
     transcript=Transcript(
         source="asr",
@@ -124,3 +126,13 @@ def test_a_state_that_is_not_known_is_null():
 )
 def test_a_word_is_a_token_with_a_letter_or_digit(text, words):
     assert count_words(text) == words
+
+
+def test_stages_are_a_row_a_figure_and_keep_their_places():
+    rows = bundle_rows(FULL)["reported_stages"]
+    told = [(row["stage"], row["position"], row["value_ms"], row["origin"]) for row in rows]
+    assert told == [
+        ("model", 0, 300, "platform"),
+        ("model", 2, 420, "platform"),
+        ("synthesis", 0, 90, "platform"),
+    ]

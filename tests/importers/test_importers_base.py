@@ -384,3 +384,87 @@ def test_nemo_reads_the_folder_of_a_scenario(tmp_path):
     assert bundle.call.call_id == "eval_20260301_222207-refund"
     assert_has_refund(bundle, "unknown", times=(None, None))
     assert [turn.end_ms for turn in bundle.transcript.turns] == [None] * 4
+
+
+SHA = "a" * 64
+
+
+def nemo_folder(tmp_path, *, metrics=None, **files):
+    """Lay down a scenario's folder, with files by name; `__` is the border of a folder."""
+    folder = tmp_path / "eval_20260301_222207" / "refund"
+    source = write_json(folder / "metrics.json", nemo_metrics(**(metrics or {})))
+    write_json(folder / "bot_logs_agent" / "llm_context.json", pipecat_context())
+    for name, value in files.items():
+        write_json(folder / f"{name.replace('__', '/')}.json", value)
+    return source
+
+
+def nemo_bundle(tmp_path, **said):
+    return imported(
+        "nemo", nemo_folder(tmp_path, **said), tmp_path / "out", agent="x", no_audio=True
+    )
+
+
+def test_nemo_takes_over_what_the_signals_read(tmp_path):
+    actions = [{"actions": [{"name": "refund", "arguments": {"a": 1}, "side": "agent"}]}]
+    claims = [
+        {"index": 2, "assertion": "b", "passed": False, "reason": "no"},
+        {"index": 1, "assertion": "a", "passed": True, "reason": "yes"},
+    ]
+    bundle = nemo_bundle(
+        tmp_path,
+        metrics={"db_state_expected_hash": SHA, "db_state_actual_hash": "b" * 64},
+        final_agent_response=actions,
+        judge_result={"score": 0.9, "reason": "fine", "nl_assertion_verdicts": claims},
+        bot_logs_user__llm_context=[
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": "u1", "function": {"name": "toggle", "arguments": "{}"}}],
+            },
+            {"role": "tool", "tool_call_id": "u1", "content": "done"},
+        ],
+    )
+    assert bundle.call.ended.by == "agent"
+    assert [dict(each) for each in bundle.trace.responses] == actions
+    assert [each.name for each in bundle.trace.caller_calls] == ["toggle"]
+    assert "toggle" not in [each.name for each in bundle.trace.calls]
+    assert (bundle.state.expected_sha256, bundle.state.after_sha256) == (SHA, "b" * 64)
+    answers = {each.question: each for each in bundle.verdicts.answers}
+    assert answers["judge"].score == 0.9
+    assert [answers[f"nl_assertion:{at}"].verdict for at in (0, 1)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("files", "metrics", "score"),
+    [
+        pytest.param({}, {"judge_score": "N/A"}, "no verdicts", id="never asked"),
+        pytest.param({}, {"judge_score": 0.4}, 0.4, id="its mark alone is told"),
+        pytest.param(
+            {"judge_result": {"score": 0.0, "reason": "Error: timed out"}}, {}, None, id="it failed"
+        ),
+        pytest.param({"judge_result": {"score": 0.0, "reason": "all wrong"}}, {}, 0.0, id="zero"),
+    ],
+)
+def test_nemo_takes_no_failure_of_the_judge_for_a_mark(tmp_path, files, metrics, score):
+    verdicts = nemo_bundle(tmp_path, metrics=metrics, **files).verdicts
+    assert (verdicts.answers[0].score if verdicts else "no verdicts") == score
+
+
+@pytest.mark.parametrize(
+    ("files", "metrics", "pointer"),
+    [
+        pytest.param({}, {"db_state_actual_hash": "abc"}, "/db_state_actual_hash", id="a hash"),
+        pytest.param({"judge_result": {"score": 1.5}}, {}, "/score", id="a mark"),
+        pytest.param(
+            {"judge_result": {"nl_assertion_verdicts": [{"index": 0, "passed": True}]}},
+            {},
+            "/nl_assertion_verdicts/0",
+            id="a claim",
+        ),
+    ],
+)
+def test_nemo_refuses_what_it_cannot_read_with_its_place(tmp_path, files, metrics, pointer):
+    source = nemo_folder(tmp_path, metrics=metrics, **files)
+    done = run_import("nemo", [source], out=tmp_path / "out", agent="x", no_audio=True)
+    assert [(each.code, each.pointer) for each in done.problems] == [("export_field", pointer)]

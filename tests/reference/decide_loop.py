@@ -17,8 +17,8 @@ from inquesto_core.canonical import canonical_bytes
 from inquesto_core.events.judged import judge_answers, judged_events, judged_flags
 from inquesto_core.events.predicates import scenario_predicates
 from inquesto_core.events.required_action import with_required_arguments
-from inquesto_core.events.trace import trace_events, trace_facts, trace_flags
-from inquesto_core.events.transcript import transcript_events, transcript_flags
+from inquesto_core.events.trace import performed_changes, trace_events, trace_facts, trace_flags
+from inquesto_core.events.transcript import transcript_events, transcript_flags, verbosity
 from inquesto_core.evidence.tables import make_table
 from inquesto_core.protocol import Population, Protocol, Scenario, load_population
 from inquesto_core.protocol.population import Tools
@@ -271,16 +271,18 @@ def decide_all(
     facts = with_required_arguments(trace_facts(calls, tool_calls, **of), calls, tool_calls, **of)
     answers = judge_answers(calls, verdicts, protocol=protocol)
     predicates = scenario_predicates(table, **of)
+    spoken = verbosity(calls, transcript)
     flags = (
         trace_flags(facts)
-        .join(transcript_flags(calls, transcript, protocol=protocol), on="call_id")
+        .join(transcript_flags(spoken, protocol=protocol), on="call_id")
         .join(judged_flags(facts, answers, protocol=protocol), on="call_id")
     )
+    changes = performed_changes(facts, tool_calls, **of)
     events = pl.concat(
         [
-            trace_events(facts, tool_calls, **of),
-            transcript_events(calls, transcript, protocol=protocol),
-            judged_events(facts, flags, verdicts, transcript, tool_calls, **of),
+            trace_events(changes, protocol=protocol),
+            transcript_events(spoken, protocol=protocol),
+            judged_events(facts, flags, verdicts, transcript, changes, protocol=protocol),
         ]
     )
     standing = call_standing(

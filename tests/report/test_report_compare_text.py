@@ -5,14 +5,27 @@ from __future__ import annotations
 import importlib.util
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from inquesto_core.compare.bootstrap import Estimate
+from inquesto_core.compare.calibration import calibrate
+from inquesto_core.compare.corrected import LabelledSide, corrected_comparison
+from inquesto_core.compare.cost_pairs import cost_differences
 from inquesto_core.compare.gates import parse_gates, pass_gates
-from inquesto_core.report.compare_figures import interval_words, points, signed, wait_words
+from inquesto_core.compare.slices import cluster_sums
+from inquesto_core.compare.stage_pairs import SideStages, stage_differences
+from inquesto_core.report.compare_figures import (
+    interval_words,
+    milliseconds,
+    points,
+    signed,
+    wait_words,
+)
 from inquesto_core.report.compare_text import comparison_lines, gate_lines
 from inquesto_core.report.escape import display_width
 from inquesto_core.report.gate_files import comparison_markdown, escape_markdown, gates_junit
@@ -47,8 +60,20 @@ def shown(found):
 
 
 def answer(found, number):
-    text = shown(found)
-    return text.partition(f"\n{number}. ")[2].partition("\n\n")[0]
+    """Return what the first screen says to a question."""
+    screen = shown(found).partition("\n\n")[2].partition("\n\n")[0]
+    text = f"\n{screen}".partition(f"\n{number}. ")[2]
+    return text.partition(f"\n{number + 1}. ")[0]
+
+
+def table(found, number):
+    """Return the figures below that screen, under the same number."""
+    figures = shown(found).split("\n\n", 2)[2]
+    return f"\n{figures}".partition(f"\n{number}. ")[2].partition("\n\n")[0]
+
+
+def said(text):
+    return " ".join(text.split())
 
 
 #: Every fifth call, and more of the first scenarios: no two lose alike.
@@ -69,20 +94,39 @@ def test_a_fall_a_gain_and_what_is_not_shown_are_told_apart():
     little = tables.with_event(
         tables.with_event(a, "slow_turn", [1, 14]), "slow_turn", [27, 42], value=False
     )
-    assert "Not shown: anything from −" in answer(tables.compared(a, little), 1)
-    assert "Fixed 2, broken 2, still failing 46" in answer(tables.compared(a, little), 1)
+    assert "Not shown. A passes 96, B 96 of the 144 calls; anything from −" in answer(
+        tables.compared(a, little), 1
+    )
+    assert "Fixed 2, broken 2, still failing 46" in table(tables.compared(a, little), 1)
 
 
 def test_few_scenarios_cannot_tell():
     few = tables.agent_calls().filter(pl.col("scenario_id") < "s09")
-    assert "Cannot tell: fewer than 10 clusters." in answer(tables.compared(few), 1)
+    assert "Cannot tell (fewer than 10 scenarios)." in answer(tables.compared(few), 1)
 
 
-def test_more_critical_errors_are_a_yes_even_where_the_interval_holds_zero():
+def test_more_critical_errors_are_a_yes_only_where_chance_does_not_do_it():
     a = tables.agent_calls()
-    text = answer(tables.compared(a, tables.with_event(a, "false_accept", [1])), 2)
-    assert "Yes: S5 in 1 → 2 calls." in text
-    assert "- false_accept" in text
+    one = tables.compared(a, tables.with_event(a, "false_accept", [1]))
+    text = said(answer(one, 2))
+    assert "Not shown: more were seen, but that may be chance: 2 → 3 calls of 144 with one" in text
+    assert "1 call has an S5 error under B and none under A." in text
+    assert "- false_accept" in table(one, 2)
+    many = tables.compared(a, tables.with_event(a, "false_accept", WORSE))
+    assert "Yes: 2 → 42 calls of 144 with one (+27.8 points, 95 % CI +" in said(answer(many, 2))
+    fewer = tables.compared(tables.with_event(a, "false_accept", WORSE), a)
+    assert "No, they fell: 42 → 2 calls" in answer(fewer, 2)
+
+
+def test_all_critical_severities_are_one_answer_and_their_rows_stand_below():
+    a = tables.agent_calls()
+    b = tables.with_event(tables.with_event(a, "false_accept", [1]), "wrong_info", [1, 2])
+    found = tables.compared(a, b)
+    assert "2 → 4 calls of 144 with one" in said(answer(found, 2))
+    rows = [line.split()[:7] for line in table(found, 2).splitlines()]
+    assert ["S4", "or", "S5", "2", "4", "2", "0"] in rows
+    assert ["S5", "1", "2", "1", "0"] in [row[:5] for row in rows]
+    assert ["S4", "1", "3", "2", "0"] in [row[:5] for row in rows]
 
 
 def test_as_many_errors_in_other_calls_are_no_relief():
@@ -91,33 +135,41 @@ def test_as_many_errors_in_other_calls_are_no_relief():
     text = " ".join(
         answer(tables.compared(a, tables.with_event(b, "unverified_action", [6])), 2).split()
     )
-    assert "No, as many as before" in text
-    assert "But 1 call had none under A and has one under B." in text
+    assert "No more than before: 2 → 2 calls" in text
+    assert "1 call has an S5 error under B and none under A." in text
 
 
 def test_none_in_n_comes_with_its_bound():
     a = tables.with_event(tables.agent_calls(), "unverified_action", [3], value=False)
-    text = " ".join(answer(tables.compared(a), 2).split())
-    assert "No S5 in 144 calls of A or B is no proof of none: up to 2.1 %" in text
-    assert "were calls independent" in text
+    text = said(table(tables.compared(a), 2))
+    assert "No S5 in 144 calls of A or B does not prove that there are none: up to 2.1 %" in text
+    assert "both take calls as independent" in text
+    none = tables.with_event(a, "wrong_info", [0], value=False)
+    assert "None was seen under either in 144 calls, which leaves up to 2.1 % possible" in said(
+        answer(tables.compared(none), 2)
+    )
 
 
 def test_waits_that_are_never_answered_are_said_though_too_few_to_decide():
     found = tables.compared(waits=(tables.agent_waits(), tables.agent_waits(never=2)))
     text = " ".join(answer(found, 3).split())
-    assert "Never answered: 0 → 2 waits" in text
+    assert "Waits without any answer: 0 of 240 → 2 of 240, which may be chance" in text
+    rows = said(table(found, 3))
+    assert "without any answer 0/240 2/240" in rows
+    assert "counts as longer than all others" in rows
 
 
 def test_slower_waits_are_a_no():
     slow = tables.agent_waits().with_columns(value_ms=pl.col("value_ms") * 1.5)
     text = answer(tables.compared(waits=(tables.agent_waits(), slow)), 3)
-    assert "   No: longer median wait" in text
+    assert "   No: median wait 733 ms → 1100 ms" in text
 
 
 def test_cost_is_said_not_to_be_there_and_passes_that_cost_more_are_shown():
-    text = answer(worse(), 4)
-    assert "Not told (--costs, --bundles)" in text
-    assert "seconds a passed call" in text
+    text = said(answer(worse(), 4))
+    assert "Not told (give --costs or --bundles). Calls are about as long (60.3 → 60.3 s)" in text
+    assert "for each call that passes, 90.4 → 131.6 s are spent" in text
+    assert "seconds for each pass" in table(worse(), 4)
 
 
 def test_repeats_never_call_the_best_of_k_a_success():
@@ -168,7 +220,7 @@ def test_the_gate_that_decides_stands_last():
     a = tables.agent_calls()
     found = tables.compared(a, tables.with_event(a, "false_accept", [1]))
     lines = gate_lines(pass_gates(parse_gates(GATES, file="x"), found))
-    assert "  FAIL  no new events: 1 call with an S5 event" in lines[1]
+    assert "  FAILS no new events: 1 call with an S5 event" in lines[1]
     assert "B does not replace A: the gate 'no new events' is not met" in "".join(lines[-2:])
     held = gate_lines(pass_gates(parse_gates(GATES, file="x"), tables.compared(a)))
     assert held[-1] == "B may replace A, as far as these gates see."
@@ -189,7 +241,7 @@ def test_junit_is_well_formed_whatever_stands_in_it():
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "0")
     cases = suite.findall("testcase")
     assert [len(case.findall("failure")) for case in cases] == [0, 0, 1]
-    assert "has 36 (12)" in cases[2].find("failure").get("message")
+    assert "has 36 pairs of 12 scenarios" in cases[2].find("failure").get("message")
 
 
 def test_an_undecided_gate_that_is_let_pass_is_skipped_in_junit():
@@ -230,15 +282,129 @@ def test_markdown_marks_are_escaped(text, escaped):
 
 @pytest.mark.parametrize(
     ("value", "words"),
-    [(0.125, "+12.5"), (-0.125, "−12.5"), (0.0004, "0.0"), (None, "–"), (float("inf"), "never")],
+    [(0.125, "+12.5"), (-0.125, "−12.5"), (0.0004, "0.0"), (None, "–")],
 )
 def test_a_difference_has_its_sign_but_nothing_that_rounds_to_zero(value, words):
     assert points(value) == words
     assert signed(-1500, 1000, 1) == "−1.5"
-    assert wait_words(-550.0) == "−550 ms"
+    assert (milliseconds(-550.0), wait_words(550.0)) == ("−550", "550 ms")
 
 
 def test_an_inconclusive_figure_is_marked():
     few = Estimate(value=0.1, low=-0.1, high=0.3, inconclusive="fewer than 10 clusters")
-    assert interval_words(few, points) == "+10.0 (−10.0 to +30.0) ?"
+    assert interval_words(few, points) == "+10.0 (−10.0 to +30.0) unsure"
     assert interval_words(Estimate(value=0.0), points) == "0.0 (the same in all)"
+
+
+def stage_side(source, more=0.0):
+    rows = [
+        {"stage": "model", "cluster": f"s{nth:02}", "value_ms": 300.0 + at + more, "n": 1}
+        for nth in range(12)
+        for at in range(10)
+    ]
+    values = pl.DataFrame(rows, schema_overrides={"n": pl.Int64})
+    return SideStages(values=values, calls=12, sources=(source,))
+
+
+def with_stages(a, b):
+    stages = stage_differences(a, b, resampling=tables.resampling)
+    return replace(tables.compared(), stages=stages)
+
+
+def test_stages_are_said_to_be_reported_with_their_n_and_interval():
+    text = shown(with_stages(stage_side("vapi"), stage_side("vapi", 40.0)))
+    assert "Stages of an answer, as the platform reports them; not measured here" in text
+    assert "Reported by A: vapi, of 12 of 144 calls; B: vapi, of 12 of 144 calls." in said(text)
+    assert "model (n: A 120, B 120) median 304 ms 344 ms +40 (+40 to +40)" in said(text)
+    assert "No gate reads them." in said(text)
+
+
+def test_stages_of_two_platforms_have_no_difference_and_a_hostile_name_steers_nothing():
+    text = shown(with_stages(stage_side("vapi"), stage_side(HOSTILE, 40.0)))
+    assert "median 304 ms 344 ms –" in said(text)
+    assert "only figures of one and the same platform can be compared" in said(text)
+    assert "\x1b" not in text
+
+
+def corrected(found, *, labeller="ann"):
+    outcomes = pl.DataFrame(
+        {
+            "judge": [True] * 20 + [False] * 20 + [True] * 5,
+            "labels": [True] * 20 + [False] * 25,
+            "weight": [1.0] * 45,
+        }
+    )
+    counts = found.outcomes
+    sides = [
+        LabelledSide(
+            labeller=labeller,
+            calls_of="a",
+            calibration=calibrate(outcomes, [("x", passed, counts.n)], z=1.96),
+        )
+        for passed in (counts.passed_a, counts.passed_b)
+    ]
+    made = corrected_comparison(
+        *sides,
+        cluster_sums(found.pairing.pairs),
+        is_shared=True,
+        resampling=tables.resampling,
+    )
+    return replace(found, corrected=made)
+
+
+def test_corrected_scores_stand_apart_from_the_raw_ones_as_an_estimate():
+    plain = worse()
+    found = corrected(plain, labeller=HOSTILE)
+    text = said(answer(found, 1))
+    assert "Corrected for the judge's errors about −26.0 points, an estimate (see 8)." in text
+    text = said(shown(found).partition("8. If the judge errs: an estimate")[2])
+    assert "by labels of" in text
+    assert "45 labelled calls; of those that pass by the labels the judge passes 100.0 %" in text
+    assert "A: as judged 66.7 % of 144; corrected about 58.3 % (95 % CI" in text
+    assert "B − A, corrected: about −" in text
+    assert "\x1b" not in text
+    assert table(found, 1) == table(plain, 1)
+
+
+def test_cost_is_answered_with_a_pass_beside_a_call():
+    found = worse()
+    pairs = found.pairing.pairs.with_columns(
+        call_id_a=pl.format("a{}", pl.int_range(pl.len())),
+        call_id_b=pl.format("b{}", pl.int_range(pl.len())),
+    )
+    costs = {f"a{at}": (Decimal(200 + at % 5) / 1000, "USD") for at in range(144)}
+    costs |= {f"b{at}": (Decimal(260 + at % 7) / 1000, "USD") for at in range(144)}
+    found = replace(found, costs=cost_differences(pairs, costs, resampling=tables.resampling))
+    text = said(answer(found, 4))
+    assert "It rose: a call costs 0.2020 → 0.2630 USD, one that passes 0.3030 → 0.5737" in text
+    assert "a call +0.0610, 95 % CI +0.0608 to +0.0612" in text
+    rows = said(table(found, 4))
+    assert "a call 0.2020 0.2630 +0.0610 (+0.0608 to +0.0612)" in rows
+    assert "for each pass 0.3030 0.5737 +0.2707 (+0." in rows
+
+
+def test_each_slice_says_what_became_of_its_calls():
+    found = worse()
+    text = said(table(found, 6))
+    moves = text.partition("broken/fixed/failing under both: babble ")[2].split(",")[0]
+    pairs = found.pairing.pairs.filter(pl.col("condition") == "babble")
+    counts = dict(pairs.group_by("outcome").len().rows())
+    assert moves == f"{counts['broken']}/0/{counts['still_failing']}"
+    rows = [each for each in found.document()["slices"] if each["value"] == "babble"]
+    assert rows[0]["still_failing"] == counts["still_failing"]
+
+
+def test_a_stranger_finds_no_word_that_means_two_things():
+    found = corrected(with_stages(stage_side("vapi"), stage_side("livekit")))
+    text = shown(found)
+    verdict = gate_lines(pass_gates(parse_gates(GATES, file="x"), found))
+    for word in ("?", "never", "in no row", "goal 1", "median of the rest", "On the line"):
+        answers = text.replace("improve?", "").replace("increase?", "").replace("responsive?", "")
+        answers = answers.replace("to cost?", "").replace("moved?", "").replace("which calls?", "")
+        assert word not in answers + "\n".join(verdict), word
+
+
+def test_the_answers_fit_on_the_first_screen():
+    screens = [shown(found).split("\n\n") for found in (worse(), tables.compared())]
+    for heading, answers, *_ in screens:
+        assert heading.count("\n") + answers.count("\n") + 3 <= 25

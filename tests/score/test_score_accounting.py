@@ -392,6 +392,6 @@ def test_where_no_call_tells_of_an_agent_one_unknown_agent_is_expected():
         assert missing["agent_fingerprint"].null_count() == len(POPULATION.expected_slots())
 
 
-def test_exclusion_is_empty_for_a_call_in_order():
+def test_there_is_no_exclusion_of_a_call_in_order():
     found = exclusions(tables([PLAIN])["calls"], protocol=PROTOCOL, population=POPULATION)
-    assert found["exclusion"].to_list() == [[]]
+    assert found["exclusion"].to_list() == [None]

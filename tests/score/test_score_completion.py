@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import polars as pl
 
-from inquesto_core.score.completion import completion_by_latency, cost_of_pass
+from inquesto_core.score.completion import completion_by_latency, cost_of_pass, transcript_latency
 
 DECISIONS = pl.DataFrame(
     {
@@ -43,3 +43,21 @@ def test_bands_of_latency_include_their_upper_end_and_hold_every_call_in_n():
     assert found["at most 1500 ms"] == (0, 1)
     assert found["no median"] == (1, 1)
     assert sum(n for _, n in found.values()) == 3
+
+
+def test_a_transcripts_waits_are_from_a_callers_end_to_the_reply_behind_it():
+    turns = pl.DataFrame(
+        [
+            ("a", 0, "agent", 0, 900),
+            ("a", 1, "caller", 1000, 2000),
+            ("a", 2, "agent", 2600, 3000),
+            ("a", 3, "agent", 9000, 9100),
+            ("a", 4, "caller", 10_000, 11_000),
+            ("a", 5, "agent", 10_900, 12_000),
+            ("b", 0, "caller", 0, None),
+            ("b", 1, "agent", 500, 600),
+        ],
+        schema=["call_id", "position", "speaker", "start_ms", "end_ms"],
+        orient="row",
+    )
+    assert transcript_latency(turns).rows() == [("a", 300.0)]

@@ -20,7 +20,7 @@ from inquesto_core.events.predicates.spoken_text import (
     sentences,
     texts_heard,
 )
-from inquesto_core.events.spoken_amounts import read_amounts
+from inquesto_core.events.spoken_amounts import read_amounts, speaks_of_money
 from inquesto_core.evidence.spoken_words import is_number, spoken_words
 
 if TYPE_CHECKING:
@@ -37,8 +37,16 @@ NO_TRANSCRIPT = (~pl.col("has_transcript"), "no transcript")
 def spoken(part: Part, predicate: Mapping[str, Any]) -> pl.DataFrame:
     """Decide whether `speaker` says the value in some turn."""
     speaker = predicate.get("speaker", "agent")
-    rows = texts_heard(part.rows("transcript").filter(pl.col("speaker") == speaker))
-    said = each_text_once(rows, _reader(part, predicate), "said")
+    rows = _after_money(texts_heard(part.rows("transcript")), predicate)
+    rows = rows.filter(pl.col("speaker") == speaker)
+    said = pl.concat(
+        each_text_once(
+            rows.filter(pl.col("after_money") == after),
+            _reader(part, predicate, after_money=after),
+            "said",
+        )
+        for after in (False, True)
+    ).sort("call", "position")
     summary = said.group_by("call", maintain_order=True).agg(
         is_said=pl.col("said").any(ignore_nulls=False),
         turns=pl.len(),
@@ -57,9 +65,23 @@ def spoken(part: Part, predicate: Mapping[str, Any]) -> pl.DataFrame:
     return concluded(frame, value, text, lacking=(NO_TRANSCRIPT,))
 
 
-def _reader(part: Part, predicate: Mapping[str, Any]) -> Callable[[str], bool]:
+def _after_money(turns: pl.DataFrame, predicate: Mapping[str, Any]) -> pl.DataFrame:
+    """Return turns with ``after_money``: an amount is asked for, and the turn before is on money.
+
+    Whoever spoke it, that is what a bare number at the beginning of a turn answers.
+    """
+    if "amount" not in predicate:
+        return turns.with_columns(after_money=pl.lit(value=False))
+    before = turns.select("call", "position", heard=pl.col("heard").shift(1).over("call"))
+    read = each_text_once(before, speaks_of_money, "after_money")
+    return turns.with_columns(read["after_money"].fill_null(value=False))
+
+
+def _reader(
+    part: Part, predicate: Mapping[str, Any], *, after_money: bool
+) -> Callable[[str], bool]:
     if "amount" in predicate:
-        found = _amounts(predicate["amount"])
+        found = _amounts(predicate["amount"], after_money=after_money)
     elif "digits" in predicate:
         found = _digits(predicate["digits"])
     else:
@@ -80,13 +102,17 @@ def _told(predicate: Mapping[str, Any]) -> str:
 # Each gives, for every place where a text says the value, the words of its sentence before it.
 
 
-def _amounts(amount: Mapping[str, Any]) -> Callable[[str], Iterator[Sentence]]:
+def _amounts(
+    amount: Mapping[str, Any], *, after_money: bool
+) -> Callable[[str], Iterator[Sentence]]:
     value = Decimal(str(amount["value"]))
     tolerance = Decimal(str(amount.get("tolerance", 0)))
     currency = amount.get("currency")
 
     def found(text: str) -> Iterator[Sentence]:
-        for each in read_amounts(text):
+        for at, each in enumerate(read_amounts(text, money_is_topic=after_money)):
+            if each.by_earlier_topic and at:
+                continue
             known = currency is None or each.currency in (None, currency)
             if known and each.may_be(value, tolerance=tolerance):
                 before = sentences(text[: each.start].rstrip(" .!?;,") + " ")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from inquesto_core.events.interruptions import cut_turns
 from inquesto_core.evidence.spoken_words import spoken_words
 
 if TYPE_CHECKING:
@@ -70,8 +71,17 @@ def is_denied(before: Sequence[str], negations: Iterable[Sentence]) -> bool:
 
 
 def texts_heard(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows of the transcript with ``heard``: what was played, where that is known."""
-    return rows.with_columns(heard=pl.coalesce("heard_text", "text"))
+    """Return turns of whole calls with ``heard``: what was played, where that is known.
+
+    A mark that says so of a turn into which nobody spoke is stale: all of it was heard.
+    """
+    cut = cut_turns(rows, key="call")
+    stale = cut.filter(~pl.col("interrupted")).select(
+        "call", "position", is_stale=pl.lit(value=True)
+    )
+    placed = rows.join(stale, on=["call", "position"], how="left", maintain_order="left")
+    heard = pl.when("is_stale").then("text").otherwise(pl.coalesce("heard_text", "text"))
+    return placed.with_columns(heard=heard).drop("is_stale")
 
 
 def each_text_once(rows: pl.DataFrame, read: Callable[[str], bool], name: str) -> pl.DataFrame:

@@ -120,7 +120,7 @@ def tool_after_speech(part: Part, predicate: Mapping[str, Any]) -> pl.DataFrame:
             place_of(words, phrase) is not None for words in sentences(text) for phrase in wanted
         )
 
-    rows = texts_heard(part.rows("transcript").filter(pl.col("speaker") == speaker))
+    rows = texts_heard(part.rows("transcript")).filter(pl.col("speaker") == speaker)
     rows = each_text_once(rows, says, "says")
     first = (
         rows.filter("says")
