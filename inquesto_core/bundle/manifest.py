@@ -19,6 +19,7 @@ MANIFEST_SUFFIXES = (".jsonl", ".parquet")
 #: One row is a path and perhaps a few columns more.
 MAX_ROW_BYTES = 64 * 1024
 _ROW_CODE = "manifest_row"
+_NO_COLUMN = "there is no column bundle"
 
 
 def manifest_rows(manifest: Path) -> Iterator[tuple[str, str | Problem]]:
@@ -43,9 +44,11 @@ def manifest_rows(manifest: Path) -> Iterator[tuple[str, str | Problem]]:
             )
             yield place, value if usable else _row_problem(place, "names no bundle")
     except (OSError, ValueError) as exc:
-        reason = str(exc).splitlines()[0] if str(exc) else type(exc).__name__
+        reason = "it is no whole Parquet file"
         if isinstance(exc, OSError) and exc.strerror:
             reason = exc.strerror
+        elif str(exc) == _NO_COLUMN:
+            reason = _NO_COLUMN
         raise BundleError(
             Problem(
                 code="manifest_unreadable",
@@ -81,7 +84,7 @@ def _parquet_rows(manifest: Path) -> Iterator[tuple[str, Any]]:
 
     with parquet.ParquetFile(manifest) as table:
         if "bundle" not in table.schema_arrow.names:
-            raise ValueError("there is no column bundle")
+            raise ValueError(_NO_COLUMN)
         number = 0
         for batch in table.iter_batches(columns=["bundle"]):
             for value in batch.column(0).to_pylist():

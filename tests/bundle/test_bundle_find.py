@@ -288,7 +288,7 @@ def test_a_bad_row_of_a_manifest_is_named_by_its_line(write_bundle, tmp_path):
     manifest.write_text("\n".join(rows))
     found = search(manifest, tmp_path=tmp_path)
     assert labels(found) == ["list.jsonl/a"]
-    assert [(p.pointer, p.code) for p in found.problems] == [
+    assert [(p.pointer.partition(" column")[0], p.code) for p in found.problems] == [
         ("line 2", "manifest_row"),
         ("line 3", "manifest_row"),
         ("line 4", "manifest_row"),

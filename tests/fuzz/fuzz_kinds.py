@@ -163,7 +163,7 @@ def _run_commands(_: random.Random, __: str) -> list[Command]:
         ["rescore", "in/run", "--protocol", "inquesto-0.2-draft", "--out", "out/run"],
         ["sample", "in/run", *_OUT],
         ["judge", "sheet", "in/run", *_OUT],
-        ["judge", "agreement", "in/run", "--against", "in/run_b"],
+        ["judge", "agreement", "in/run", "--against", "in/run"],
         ["judge", "ranking", "in/run", "in/run_b"],
         ["seal", "in/run", "--key", "in/keys/a.key"],
     ]
