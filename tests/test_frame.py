@@ -37,6 +37,7 @@ ROOMS = {
     "bundle",
     "schema",
     "canonical",
+    "patterns",
     "errors",
     "places",
     "shipped",

@@ -70,7 +70,7 @@ def test_the_cost_of_both_agents_is_compared(capsys, run, tmp_path):
     assert code == 0
     (cost,) = json.loads(out)["cost"]
     assert (cost["pairs"], cost["per_call"]["a"], cost["per_call"]["b"]) == (12, 0.5, 0.5)
-    assert "a passed call" in err
+    assert "a call costs 0.5000 → 0.5000" in err
 
 
 @pytest.mark.parametrize(

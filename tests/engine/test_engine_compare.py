@@ -201,7 +201,7 @@ def test_a_column_that_differs_within_pairs_shows_what_it_became(run, other, tmp
         ("name,x\n1,2\n", "neither a column call_id nor scenario_id"),
         ("call_id\n1\n", "no column beside its key"),
         ("call_id,x\n1,2\n1,3\n", "more than once"),
-        ("", "cannot be read"),
+        ("", "holds no row"),
         ("call_id,x,x\n1,2,3\n", "has the column 'x' 2 times"),
         ("call_id,condition\n1,2\n", "has a column 'condition', which every run has"),
         ("call_id,config.model\n1,2\n", "has a column 'config.model', which every run has"),

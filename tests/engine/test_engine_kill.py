@@ -99,7 +99,7 @@ def test_killed_at_any_moment_a_run_goes_on_to_the_same_bytes(
     commands.run(*command, "--out", tmp_path / "WHOLE")
     longest = time.monotonic() - began
     moments = random.Random(name)
-    for at in range(80):
+    for at in range(40):
         out = tmp_path / f"RUN{at}"
         kill_when(commands, 0, moments.uniform(0, longest), out, (*command, "--out", out))
         assert commands.left_after(5) == []
