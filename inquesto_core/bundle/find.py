@@ -34,6 +34,13 @@ _PARTS = frozenset(
     f"{name}.json" for name in ("trace", "transcript", "state", "timing", "measured", "verdicts")
 )
 
+#: What platforms export calls as.
+_EXPORTS = frozenset({".json", ".jsonl", ".ndjson", ".csv"})
+_IMPORT = (
+    "a platform's exports become bundles first: "
+    "`inquesto-core import PLATFORM EXPORT --out BUNDLES`"
+)
+
 #: A manifest of so many rows says where a hundred million bundles lie.
 _MANIFEST_BYTES = 8 * 1024**3
 
@@ -149,6 +156,14 @@ def _is_reference_run(folder: Path) -> bool:
     return (folder / "agent.json").is_file() and any((folder / "calls").glob("*.json"))
 
 
+def _holds_files(folder: Path) -> bool:
+    """Return whether a folder holds files in which platforms export calls."""
+    try:
+        return any(path.suffix.lower() in _EXPORTS for path in folder.iterdir())
+    except OSError:
+        return False
+
+
 class _Search:
     def __init__(self, scratch: Path, limits: Limits) -> None:
         self.scratch, self.limits = scratch, limits
@@ -184,6 +199,7 @@ class _Search:
                 source.name,
                 "is no kind of source",
                 "a folder, .zip, .tar, .tar.gz, .tgz, .jsonl or .parquet",
+                remedy=_IMPORT if path.suffix.lower() in _EXPORTS else "",
             )
         self._explain_nothing(source.name, n_refs, n_problems, path if path.is_dir() else None)
 
@@ -206,6 +222,8 @@ class _Search:
                 remedy="score it as it is with --compat reference, or make bundles of it first: "
                 "`inquesto-core import inquesto-score RUN_FOLDER --out BUNDLES`",
             )
+        elif folder is not None and _holds_files(folder):
+            problem = replace(problem, remedy=_IMPORT)
         self.problems.append(problem)
 
     def remote_source(self, place: RemotePlace) -> None:
@@ -388,10 +406,24 @@ class _Search:
         self._problem("bundle_missing", source.name, found, "a folder with a call.json", place)
 
     def _problem(
-        self, code: str, file: str, found: str, expected: str, pointer: str | None = None
+        self,
+        code: str,
+        file: str,
+        found: str,
+        expected: str,
+        pointer: str | None = None,
+        *,
+        remedy: str = "",
     ) -> None:
         self.problems.append(
-            Problem(code=code, found=found, expected=expected, file=file, pointer=pointer)
+            Problem(
+                code=code,
+                found=found,
+                expected=expected,
+                remedy=remedy,
+                file=file,
+                pointer=pointer,
+            )
         )
 
     def _link(self, file: str, pointer: str | None = None) -> None:

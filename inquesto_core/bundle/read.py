@@ -54,6 +54,8 @@ Part = TypeVar("Part")
 
 #: The part that a language model may have written, fence and all.
 _WRITTEN_BY_MODELS = "verdicts"
+#: How an import notes what the user said of all its calls.
+_SAID_BY_HAND = "said on the command line"
 
 
 def read_bundle(ref: BundleRef) -> Bundle:
@@ -99,6 +101,8 @@ def read_bundle(ref: BundleRef) -> Bundle:
     if call.audio or (timing is None and measured is None):
         problems += _check_channel_map(call.audio)
     problems += _check_audio(ref.path, call.audio, digests)
+    if transcript is None:
+        problems += _unchecked_order(call)
     return Bundle(
         call=call,
         root=ref.path,
@@ -335,6 +339,27 @@ def _bad_measured(pointer: str, found: str, expected: str) -> SchemaError:
             code="schema", file="measured.json", pointer=pointer, found=found, expected=expected
         )
     )
+
+
+def _unchecked_order(call: Call) -> list[Problem]:
+    """Return a warning where a person told the sides and no words can contradict it."""
+    is_told = any(
+        each.field.endswith("/channels/caller") and each.how.startswith(_SAID_BY_HAND)
+        for each in call.inferred
+    )
+    if not is_told or call.exclusion is not None:
+        return []
+    return [
+        Problem(
+            code="channel_order_unchecked",
+            found="has the channel order as told by --caller-channel, not checked: no transcript",
+            expected="a transcript, against which the sides are held",
+            remedy="listen to one call: exchanged sides make every wait another's",
+            file="call.json",
+            pointer="/inferred",
+            level="warning",
+        )
+    ]
 
 
 def _check_channel_map(audio: tuple[AudioFile, ...]) -> list[Problem]:

@@ -192,7 +192,7 @@ def command(
             population=population,
         )
     lines = comparison_lines(
-        done.comparison, moved=done.moved, details=done.details, severity=done.severity
+        done.comparison, moved=done.shown, details=done.details, severity=done.severity
     )
     if done.gates is not None:
         lines += ["", *gate_lines(done.gates)]

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
 import click
 
 from inquesto_core.cli.file_types import FILE
 from inquesto_core.cli.output import say
 
+if TYPE_CHECKING:
+    from inquesto_core.errors import Problem
+
 __all__ = ["command"]
+
+#: So many calls are named of those that have a problem in common.
+_NAMED = 5
+_PLACING = (
+    "a pass rate needs --population FILE with --scenario NAME for all of them, or --rules FILE "
+    "for each; without, timing alone is scored"
+)
 
 
 @click.command("import")
@@ -82,7 +94,7 @@ def command(
     from inquesto_core.report.escape import escape_terminal
 
     options = import_options(**said)  # type: ignore[arg-type]
-    with Progress({"importing": "imported"}) as progress:
+    with Progress({"importing": "read"}) as progress:
         done = import_exports(
             platform,
             sources,
@@ -101,8 +113,8 @@ def command(
             "problems": [asdict(problem) for problem in done.problems],
         }
         say(pretty_bytes(document).decode(), newline=False)
-    for problem in done.problems:
-        say(escape_terminal(f"{problem.level}: {problem}"), err=True)
+    for line in _lines(done.problems):
+        say(escape_terminal(line), err=True)
     for kind in done.inferred:
         say(escape_terminal(kind.line()), err=True)
     there = f", {done.n_there} there already" if done.n_there else ""
@@ -112,4 +124,27 @@ def command(
         ),
         err=as_json,
     )
+    unplaced = len(done.folders) - done.n_placed
+    if unplaced:
+        say(f"{counted(unplaced, 'call')} without a scenario: {_PLACING}", err=True)
+    elif done.folders and options.population is None:
+        say(f"No population was named: {_PLACING}", err=True)
     return BAD_INPUT if done.n_refused else 0
+
+
+def _lines(problems: Iterable[Problem]) -> list[str]:
+    """Return a line a problem; what is the same but for its call is said once, with the calls."""
+    kinds: dict[tuple[str, ...], list[Problem]] = {}
+    for problem in problems:
+        said = (problem.level, problem.code, problem.found, problem.expected, problem.remedy)
+        kinds.setdefault(said, []).append(problem)
+    return [_line(same) for same in kinds.values()]
+
+
+def _line(same: Sequence[Problem]) -> str:
+    first = same[0]
+    calls = [each.call_id for each in same if each.call_id is not None]
+    if len(same) == 1 or len(calls) != len(same):
+        return "\n".join(f"{each.level}: {each}" for each in dict.fromkeys(same))
+    named = ", ".join(calls[:_NAMED]) + (", …" if len(calls) > _NAMED else "")
+    return f"{first.level}: in {len(calls)} calls ({named}): {replace(first, call_id=None)}"

@@ -312,7 +312,8 @@ def _ratios(
             for two in range(one, width):
                 products = counts @ (columns[:, one] * columns[:, two])
                 variance += (1 if one == two else 2) * slopes[:, one] * slopes[:, two] * products
-    return ratios @ signs, np.maximum(variance, 0.0) * clusters / max(clusters - 1, 1)
+        values = ratios @ signs
+    return values, np.maximum(variance, 0.0) * clusters / max(clusters - 1, 1)
 
 
 def _errors(

@@ -66,6 +66,8 @@ def comparison_document(found: RunComparison) -> dict[str, Any]:
         "censored": None if found.censored is None else list(found.censored),
         "waits": [_wait(each) for each in found.waits],
         "reported_stages": [each.document() for each in found.stages] or None,
+        "slow_turn_calls": None if found.slow_turns is None else found.slow_turns.document(),
+        "barge_ins": [each.document() for each in found.barge_ins] or None,
         "conduct": [_mean(each) for each in found.conduct],
         "effort": [_mean(each) for each in found.effort],
         "corrected": None if found.corrected is None else found.corrected.document(),
@@ -73,6 +75,7 @@ def comparison_document(found: RunComparison) -> dict[str, Any]:
         if found.regressions is None
         else {"failures": [_checked(*each) for each in found.regressions]},
         "cost": [each.document() for each in found.costs] or None,
+        "priced": None if found.priced is None else found.priced.document(),
         "slices": [_slice(each) for each in found.slices],
         "worst_groups": [_worst(each) for each in found.worst],
         "repeats": {side: _repeats(each) for side, each in found.repeats.items()},
@@ -88,6 +91,7 @@ def _wait(wait: WaitDifference) -> dict[str, Any]:
         "unanswered_a": wait.unanswered_a,
         "unanswered_b": wait.unanswered_b,
         "unanswered": wait.unanswered.document(),
+        "cut_short": None if wait.cut_short is None else list(wait.cut_short),
         "quantiles": [
             {
                 "share": each.share,

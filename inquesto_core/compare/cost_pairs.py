@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -12,7 +12,7 @@ from inquesto_core.compare.bootstrap import Estimate, Resampling, Sums, studenti
 if TYPE_CHECKING:
     from decimal import Decimal
 
-__all__ = ["CostDifference", "Costs", "cost_differences"]
+__all__ = ["CostDifference", "Costs", "PricedPairs", "cost_differences", "priced_pairs"]
 
 Costs = dict[str, tuple["Decimal", str | None]]
 
@@ -59,6 +59,66 @@ class CostDifference:
                 "difference": self.per_pass.document(),
             },
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PricedPairs:
+    """What the costs that were given say of the calls that are compared.
+
+    Parameters
+    ----------
+    told : int
+        Calls whose cost was given, whichever they are.
+    calls_a, calls_b : int
+        Of these, the paired calls of each side.
+    pairs : int
+        Pairs with a cost on both sides, in whatever currency.
+    two_currencies : int
+        Of these, the ones whose sides name different ones: they are in no difference.
+    currencies_a, currencies_b : tuple of str or None
+        None = a cost without a currency.
+    """
+
+    told: int
+    calls_a: int
+    calls_b: int
+    pairs: int
+    two_currencies: int
+    currencies_a: tuple[str | None, ...]
+    currencies_b: tuple[str | None, ...]
+
+    def document(self) -> dict[str, Any]:
+        """Return the counts as JSON values."""
+        return asdict(self)
+
+
+def priced_pairs(pairs: pl.DataFrame, costs: Costs) -> PricedPairs:
+    """Return how many of the pairs have a cost, and in which currencies.
+
+    Parameters
+    ----------
+    pairs : polars.DataFrame
+        ``call_id`` of both sides.
+    costs : dict of call id to (cost, currency)
+    """
+    rows = [[costs.get(name) for name in pairs[f"call_id_{side}"].to_list()] for side in ("a", "b")]
+    named = [
+        tuple(sorted({each[1] for each in side if each is not None}, key=str)) for side in rows
+    ]
+    both = [
+        (one[1], two[1])
+        for one, two in zip(*rows, strict=True)
+        if one is not None and two is not None
+    ]
+    return PricedPairs(
+        told=len(costs),
+        calls_a=sum(each is not None for each in rows[0]),
+        calls_b=sum(each is not None for each in rows[1]),
+        pairs=len(both),
+        two_currencies=sum(one != two for one, two in both),
+        currencies_a=named[0],
+        currencies_b=named[1],
+    )
 
 
 def cost_differences(

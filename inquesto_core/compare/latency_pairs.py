@@ -104,6 +104,9 @@ class WaitDifference:
     unanswered_a, unanswered_b : int
     unanswered : Estimate
         Difference of their shares, b - a.
+    cut_short : tuple of int or None
+        Waits of A and of B that the end of the call cut short (*censored*): in no figure. None
+        where nobody can tell.
     """
 
     kind: str
@@ -113,6 +116,7 @@ class WaitDifference:
     unanswered_a: int
     unanswered_b: int
     unanswered: Estimate
+    cut_short: tuple[int, int] | None = None
 
 
 def reply_waits(replies: pl.DataFrame, clusters: pl.DataFrame) -> pl.DataFrame:
@@ -188,7 +192,12 @@ def tool_time(
 
 
 def wait_difference(
-    a: pl.DataFrame, b: pl.DataFrame, *, kind: str, resampling: Resampling
+    a: pl.DataFrame,
+    b: pl.DataFrame,
+    *,
+    kind: str,
+    resampling: Resampling,
+    cut_short: tuple[int, int] | None = None,
 ) -> WaitDifference:
     """Return how the waits of both sides differ.
 
@@ -196,6 +205,8 @@ def wait_difference(
     ----------
     a, b : polars.DataFrame
         ``cluster, value_ms, n`` of the calls that are paired.
+    cut_short : pair of int, optional
+        Beside them.
     """
     lost = [_by_cluster(frame) for frame in (a, b)]
     both = lost[0].join(lost[1], on="cluster", how="full", coalesce=True, suffix="_b")
@@ -209,6 +220,7 @@ def wait_difference(
         unanswered_a=int(both["lost"].sum()),
         unanswered_b=int(both["lost_b"].sum()),
         unanswered=studentised(sums[1], sums[0], resampling=resampling, bounds=(-1.0, 1.0)),
+        cut_short=cut_short,
     )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from inquesto_core.protocol import Protocol
 
 __all__ = [
+    "FAULT",
     "GOAL",
     "OUTCOMES",
     "OutcomeCounts",
@@ -37,8 +38,8 @@ __all__ = [
 #: What became of a pair from A to B, in the order in which it is told.
 OUTCOMES = ("broken", "fixed", "still_failing", "still_passing")
 
-#: The cause that is no event.
-GOAL = "goal"
+#: The causes that are no event: a call that the agent's side broke off, a goal not reached.
+FAULT, GOAL = "agent_fault", "goal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,10 +214,11 @@ def _any_event(protocol: Protocol, levels: Set[int], side: str) -> pl.Expr:
 
 
 def moved_causes(pairs: pl.DataFrame, protocol: Protocol) -> pl.DataFrame:
-    """Return `pairs` with ``appeared`` and ``went``: what fails a call under one side only.
+    """Return `pairs` with ``appeared``, ``went`` and ``stayed``: what fails a call on which side.
 
-    Both are lists, most severe first, of the events of severity ``fail_at`` and above, and `GOAL`
-    where the goal was reached under the other side.
+    Only under B, only under A, and under both. All are lists, most severe first, of the events of
+    severity ``fail_at`` and above; then `FAULT`, where the agent's side broke the call off, and
+    `GOAL`, where the goal was not reached (in the first two: but under the other side).
     """
     names = [
         event.name
@@ -224,7 +226,9 @@ def moved_causes(pairs: pl.DataFrame, protocol: Protocol) -> pl.DataFrame:
         if event.severity >= protocol.fail_at
     ]
     return pairs.with_columns(
-        appeared=_fails_only(names, "b", "a"), went=_fails_only(names, "a", "b")
+        appeared=_fails_only(names, "b", "a"),
+        went=_fails_only(names, "a", "b"),
+        stayed=_fails_in_both(names),
     )
 
 
@@ -255,9 +259,23 @@ def _fails_only(events: Sequence[str], side: str, other: str) -> pl.Expr:
         for name in events
     ]
     missed = pl.col(f"goal_{side}").eq(other=False) & pl.col(f"goal_{other}").eq(other=True)
-    fault = (pl.col(f"state_{side}") == "agent_fault") & (pl.col(f"state_{other}") == "scored")
+    fault = (pl.col(f"state_{side}") == FAULT) & (pl.col(f"state_{other}") == "scored")
+    # A call that was broken off rarely reaches its goal: why it did not stands first.
     parts += [
+        pl.when(fault).then(pl.lit(FAULT)),
         pl.when(missed.fill_null(value=False)).then(pl.lit(GOAL)),
-        pl.when(fault).then(pl.lit("agent_fault")),
+    ]
+    return pl.concat_list(parts).list.drop_nulls()
+
+
+def _fails_in_both(events: Sequence[str]) -> pl.Expr:
+    columns = {name: f"{EVENT_PREFIX}{name}" for name in events}
+    fails = {
+        **{name: [pl.col(f"{column}_{side}") for side in "ab"] for name, column in columns.items()},
+        FAULT: [pl.col(f"state_{side}") == FAULT for side in "ab"],
+        GOAL: [pl.col(f"goal_{side}").eq(other=False) for side in "ab"],
+    }
+    parts = [
+        pl.when((a & b).fill_null(value=False)).then(pl.lit(name)) for name, (a, b) in fails.items()
     ]
     return pl.concat_list(parts).list.drop_nulls()

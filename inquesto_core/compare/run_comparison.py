@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from inquesto_core.compare.bootstrap import Estimate, Resampling, Sums, studentised
+from inquesto_core.compare.bootstrap import Estimate, Resampling, Sums, studentised, too_few
 from inquesto_core.compare.comparison_document import comparison_document
 from inquesto_core.compare.mcnemar import mcnemar_exact
 from inquesto_core.compare.paired import (
@@ -27,12 +27,14 @@ from inquesto_core.compare.slices import (
     slice_differences,
     worst_group,
 )
+from inquesto_core.score.tables import EVENT_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from inquesto_core.compare.barge_in_pairs import BargeInDifference
     from inquesto_core.compare.corrected import CorrectedComparison
-    from inquesto_core.compare.cost_pairs import CostDifference
+    from inquesto_core.compare.cost_pairs import CostDifference, PricedPairs
     from inquesto_core.compare.latency_pairs import WaitDifference
     from inquesto_core.compare.regression import FailureCheck
     from inquesto_core.compare.repeats import Repeats
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from inquesto_core.protocol import Protocol
 
 __all__ = [
+    "SLOW_TURN",
     "CriticalCalls",
     "MeanDifference",
     "RunComparison",
@@ -87,7 +90,7 @@ class MeanDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriticalCalls:
-    """Calls with any event above the failing severity.
+    """Calls with an event of a kind: any above the failing severity, or one type.
 
     Parameters
     ----------
@@ -141,8 +144,12 @@ class RunComparison:
     waits : tuple of WaitDifference
     waits_of : {"turns", "calls"}
         Whether single waits were kept, or only each call's median.
+    barge_ins : tuple of BargeInDifference
+        How often the agent yields to callers; empty where runs in partitions do not tell.
+    slow_turns : CriticalCalls or None
+        Calls with a `SLOW_TURN`; None where the protocol has no such event.
     conduct, effort : tuple of MeanDifference
-        How often the agent talks over callers; how long calls are.
+        How often the agent talks over callers; how long calls are, and how long for each pass.
     slices, worst : tuple
     repeats : dict of str to Repeats
         By side, where slots have several trials.
@@ -150,6 +157,8 @@ class RunComparison:
         What else differs, and what could not be told.
     costs : tuple of CostDifference
         By currency; empty where no cost is told.
+    priced : PricedPairs or None
+        What the costs that were given say of these pairs; None where none were given.
     stages : tuple of StageDifference
         What platforms report of their answers; empty where no trace carries it.
     regressions : tuple of (FailureCheck, FailureCheck) or None
@@ -183,13 +192,16 @@ class RunComparison:
     waits: tuple[WaitDifference, ...]
     waits_of: str
     censored: tuple[int, int] | None
+    slow_turns: CriticalCalls | None
     conduct: tuple[MeanDifference, ...]
     effort: tuple[MeanDifference, ...]
     slices: tuple[SliceDifference, ...]
     worst: tuple[WorstGroup, ...]
     repeats: dict[str, Repeats]
     notes: tuple[str, ...]
+    barge_ins: tuple[BargeInDifference, ...] = ()
     costs: tuple[CostDifference, ...] = ()
+    priced: PricedPairs | None = None
     stages: tuple[StageDifference, ...] = ()
     regressions: tuple[tuple[FailureCheck, FailureCheck], ...] | None = None
     corrected: CorrectedComparison | None = None
@@ -234,6 +246,9 @@ def mean_differences(
         )
         a, b = (Sums.of(table[f"k_{side}"], table[f"n_{side}"]) for side in "ab")
         difference = studentised(b, a, resampling=resampling)
+        few = too_few(min(int((each.size > 0).sum()) for each in (a, b)))
+        if difference.value is not None and few is not None:
+            difference = replace(difference, inconclusive=few)
         found.append(MeanDifference(name=name, a=a.ratio, b=b.ratio, difference=difference))
     return tuple(found)
 
@@ -257,13 +272,13 @@ def _share_difference(
     return estimate, a, b, n
 
 
-def _critical_calls(
-    pairs: pl.DataFrame, protocol: Protocol, resampling: Resampling
+def _calls_with(
+    pairs: pl.DataFrame, was: pl.Expr, now: pl.Expr, resampling: Resampling
 ) -> CriticalCalls:
-    was, now = (critical_column(protocol, side) for side in "ab")
+    """Return how many calls have what `was` says of A's and `now` of B's."""
     difference, a, b, n = _share_difference(pairs, was, now, resampling)
-    told = pairs.select(appeared=(~was & now).sum(), went=(was & ~now).sum())
-    appeared, went = map(int, told.row(0))
+    moved = pairs.select(appeared=(~was & now).sum(), went=(was & ~now).sum())
+    appeared, went = map(int, moved.row(0))
     return CriticalCalls(
         a=a,
         b=b,
@@ -273,6 +288,15 @@ def _critical_calls(
         open=pairs.height - n,
         difference=difference,
     )
+
+
+def _slow_turns(
+    pairs: pl.DataFrame, protocol: Protocol, resampling: Resampling
+) -> CriticalCalls | None:
+    if all(event.name != SLOW_TURN for event in protocol.events):
+        return None
+    was, now = (pl.col(f"{EVENT_PREFIX}{SLOW_TURN}_{side}") for side in "ab")
+    return _calls_with(pairs, was, now, resampling)
 
 
 def _bounds(pairing: Pairing) -> tuple[float, float] | None:
@@ -298,7 +322,10 @@ CONDUCT = (("talk-overs a agent turn", "n_talk_over", "n_agent_turns"),)
 EFFORT = (
     ("seconds a call", "duration_ms", None),
     ("seconds the agent speaks", "agent_voiced_ms", None),
+    ("seconds for each pass", "duration_ms", "passed"),
 )
+#: The event of a wait that is too long, or was never answered.
+SLOW_TURN = "slow_turn"
 
 
 def compare_pairs(
@@ -356,11 +383,14 @@ def compare_pairs(
         severities=severity_moves(pairs, protocol),
         events=event_moves(pairs, protocol),
         critical=critical,
-        critical_calls=_critical_calls(pairs, protocol, resampling),
+        critical_calls=_calls_with(
+            pairs, critical_column(protocol, "a"), critical_column(protocol, "b"), resampling
+        ),
         causes=causes,
         waits=waits,
         waits_of=waits_of,
         censored=censored,
+        slow_turns=_slow_turns(pairs, protocol, resampling),
         conduct=mean_differences(pairs, CONDUCT, resampling=resampling),
         effort=mean_differences(pairs, EFFORT, resampling=resampling),
         slices=slice_differences(pairs, by, resampling=resampling),

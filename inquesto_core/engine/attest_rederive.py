@@ -63,6 +63,9 @@ def check_rederived(
     if blocked:
         why = f"{blocked[0]} is not what was written, and the records are derived from it"
         return Check(name=_NAME, outcome="not_checked", says=why)
+    if not stored.records:
+        why = "the run has no record that could be compared"
+        return Check(name=_NAME, outcome="not_checked", says=why)
     reading = reading_of(stored, law, people)
     slots, twice = slots_twice(stored, law, people)
     absent = absent_part(slots, reading)

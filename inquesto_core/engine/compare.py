@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from inquesto_core.compare.barge_in_pairs import barge_in_differences
 from inquesto_core.compare.bootstrap import Resampling
 from inquesto_core.compare.comparable import refuse_incomparable
-from inquesto_core.compare.cost_pairs import cost_differences
+from inquesto_core.compare.cost_pairs import cost_differences, priced_pairs
 from inquesto_core.compare.gates import Gate, GatesVerdict, columns_of, parse_gates, pass_gates
 from inquesto_core.compare.latency_pairs import call_waits, wait_difference
 from inquesto_core.compare.paired import Pairing, cause_counts, moved_causes, pair_calls
@@ -36,6 +37,7 @@ from inquesto_core.engine.compare_columns import (
 )
 from inquesto_core.engine.compare_labels import corrected_by_labels
 from inquesto_core.engine.compare_out import write_comparison
+from inquesto_core.engine.compare_shown import every_moved, shown_calls
 from inquesto_core.engine.compare_side import Side, call_ids, load_side, shown_details
 from inquesto_core.engine.compare_standing import (
     agent_meant,
@@ -43,31 +45,34 @@ from inquesto_core.engine.compare_standing import (
     refuse_same,
     standing_of,
 )
-from inquesto_core.engine.compare_waits import WAIT_KINDS, reported_stages, turn_waits
+from inquesto_core.engine.compare_waits import (
+    WAIT_KINDS,
+    reported_stages,
+    turn_barge_ins,
+    turn_waits,
+)
 from inquesto_core.engine.regression import check_regressions
 from inquesto_core.engine.run_protocol import population_of_run, protocol_of_run
 from inquesto_core.engine.stored import open_run
 from inquesto_core.errors import IncomparableError, Problem, SchemaError
-from inquesto_core.score.tables import SLOT
 from inquesto_core.shipped import schemas_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from inquesto_core.compare.cost_pairs import CostDifference, Costs
+    from inquesto_core.compare.barge_in_pairs import BargeInDifference
+    from inquesto_core.compare.cost_pairs import CostDifference, Costs, PricedPairs
     from inquesto_core.compare.latency_pairs import WaitDifference
     from inquesto_core.compare.regression import FailureCheck
     from inquesto_core.compare.stage_pairs import StageDifference
     from inquesto_core.engine.stored import StoredRun
-    from inquesto_core.protocol import Population, Protocol
+    from inquesto_core.protocol import Population
 
 __all__ = ["RECOMMENDED_GATES", "Compared", "compare"]
 
 #: The name that stands for the gates that are shipped.
 RECOMMENDED_GATES = "recommended"
 BY = ("condition", "group")
-#: Calls of each kind that are shown with their reasons.
-SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +83,12 @@ class Compared:
     ----------
     comparison : RunComparison
     moved : polars.DataFrame
-        The first broken and fixed calls: slot, ``outcome, call_id_a, call_id_b, appeared, went``,
-        most severe first.
+        Every call that broke, was fixed or fails under both: slot, ``outcome, call_id_a, call_id_b,
+        appeared, went, stayed``, most severe first.
+    shown : polars.DataFrame
+        Those of it that a text shows, with the list in which it does: `shown_calls`.
     details : dict of str to dict
-        Of these calls, by side and id: the counted events and the goal's verdict.
+        Of these, by side and id: the counted events and the goal's verdict.
     severity : dict of str to int
         Of each event type.
     gates : GatesVerdict or None
@@ -89,6 +96,7 @@ class Compared:
 
     comparison: RunComparison
     moved: pl.DataFrame
+    shown: pl.DataFrame
     details: dict[str, dict[str, dict[str, Any]]]
     severity: dict[str, int]
     gates: GatesVerdict | None
@@ -209,26 +217,27 @@ def compare(
     )
     comparison = replace(
         comparison,
+        barge_ins=_barge_ins(sides, pairing, resampling),
         stages=_stages(sides, pairing, resampling),
-        costs=_costs(sides, pairing, told, resampling),
         regressions=None
         if regression is None
         else _regressions(regression, (first, second), agents),
     )
+    if costs is not None or bundles:
+        priced, differences = _costs(sides, pairing, told, resampling)
+        comparison = replace(comparison, priced=priced, costs=differences)
     if labels:
         corrected = corrected_by_labels(
             comparison, (first, second), labels, key=key, protocol=law, population=people
         )
         comparison = replace(comparison, corrected=corrected)
     verdict = pass_gates(rules, comparison) if rules else None
-    shown = _first_moved(moved, law)
-    shown = shown.with_columns(
-        call_ids(side, shown[f"at_{end}"]).alias(f"call_id_{end}")
-        for side, end in zip(sides, "ab", strict=True)
-    )
+    named = every_moved(moved, sides, law)
+    shown = shown_calls(named, law)
     done = Compared(
         comparison=comparison,
-        moved=shown.select(*SLOT, "outcome", "call_id_a", "call_id_b", "appeared", "went"),
+        moved=named,
+        shown=shown,
         details={
             end: shown_details(side.stored, shown[f"call_id_{end}"].to_list(), law)
             for side, end in zip(sides, "ab", strict=True)
@@ -237,7 +246,7 @@ def compare(
         gates=verdict,
     )
     if out is not None:
-        write_comparison(Path(out), done.document(), moved, sides)
+        write_comparison(Path(out), done.document(), named)
     return done
 
 
@@ -306,14 +315,28 @@ def _stages(
 
 def _costs(
     sides: Sequence[Side], pairing: Pairing, told: Costs, resampling: Resampling
-) -> tuple[CostDifference, ...]:
-    if not told:
-        return ()
+) -> tuple[PricedPairs, tuple[CostDifference, ...]]:
     named = pairing.pairs.with_columns(
         call_ids(side, pairing.pairs[f"at_{end}"]).alias(f"call_id_{end}")
         for side, end in zip(sides, "ab", strict=True)
     )
-    return cost_differences(named, told, resampling=resampling)
+    priced = priced_pairs(named, told)
+    if priced.pairs == priced.two_currencies:
+        return priced, ()
+    return priced, cost_differences(named, told, resampling=resampling)
+
+
+def _barge_ins(
+    sides: Sequence[Side], pairing: Pairing, resampling: Resampling
+) -> tuple[BargeInDifference, ...]:
+    """Return how often both yield; nothing where a run keeps no measurements of single turns."""
+    if not all(side.stored.has_table("replies") for side in sides):
+        return ()
+    one, two = (
+        turn_barge_ins(side, pairing.pairs.select("cluster", at=f"at_{end}"))
+        for side, end in zip(sides, "ab", strict=True)
+    )
+    return barge_in_differences(one, two, resampling=resampling)
 
 
 def _regressions(
@@ -336,11 +359,17 @@ def _waits(
         for side, end in zip(sides, "ab", strict=True)
     ]
     found = [
-        wait_difference(held[0].of(kind), held[1].of(kind), kind=kind, resampling=resampling)
+        wait_difference(
+            held[0].of(kind),
+            held[1].of(kind),
+            kind=kind,
+            resampling=resampling,
+            cut_short=(held[0].cut_short(kind), held[1].cut_short(kind)),
+        )
         for kind in WAIT_KINDS
         if kind == "all" or all(each.of(kind).height for each in held)
     ]
-    return tuple(found), "turns", (held[0].censored, held[1].censored)
+    return tuple(found), "turns", found[0].cut_short
 
 
 def _repeats(sides: Sequence[Side]) -> dict[str, Any]:
@@ -349,19 +378,3 @@ def _repeats(sides: Sequence[Side]) -> dict[str, Any]:
         for side, end in zip(sides, "ab", strict=True)
     }
     return {end: each for end, each in found.items() if each is not None}
-
-
-def _first_moved(moved: pl.DataFrame, law: Protocol) -> pl.DataFrame:
-    """Return the first broken and fixed calls, those of the worst events first."""
-    ranks = {event.name: event.severity for event in law.events}
-    parts = []
-    for outcome, cause in (("broken", "appeared"), ("fixed", "went")):
-        worst = pl.col(cause).list.first().replace_strict(ranks, default=0, return_dtype=pl.Int64)
-        rows = moved.filter(pl.col("outcome") == outcome).with_columns(worst=worst).sort(SLOT)
-        # Of many alike calls, one of each scenario comes first.
-        nth = pl.int_range(pl.len()).over("worst", "scenario_id")
-        rows = rows.with_columns(nth=nth).sort(
-            ["worst", "nth", *SLOT], descending=[True, *[False] * (1 + len(SLOT))]
-        )
-        parts.append(rows.head(SHOWN))
-    return pl.concat(parts)

@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inquesto_core.canonical import pretty_bytes
-from inquesto_core.engine.compare_side import call_ids
 from inquesto_core.errors import Problem, StoreError
 from inquesto_core.places import refuse_inside
-from inquesto_core.score.tables import SLOT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     import polars as pl
-
-    from inquesto_core.engine.compare_side import Side
 
 __all__ = ["PAIRS_FILE", "REPORT_FILE", "write_comparison"]
 
@@ -24,20 +19,19 @@ REPORT_FILE = "compare.json"
 PAIRS_FILE = "pairs.parquet"
 
 
-def write_comparison(
-    folder: Path, document: dict[str, Any], moved: pl.DataFrame, sides: Sequence[Side]
-) -> None:
+def write_comparison(folder: Path, document: dict[str, Any], moved: pl.DataFrame) -> None:
     """Write the comparison; only its owner can read it.
+
+    Parameters
+    ----------
+    moved : polars.DataFrame
+        As `every_moved` gives it.
 
     Raises
     ------
     StoreError
         ``out_inside``; ``out_not_empty``: the folder holds something else. ``run_unwritable``.
     """
-    pairs = moved.with_columns(
-        call_ids(side, moved[f"at_{end}"]).alias(f"call_id_{end}")
-        for side, end in zip(sides, "ab", strict=True)
-    ).select(*SLOT, "outcome", "call_id_a", "call_id_b", "appeared", "went")
     refuse_inside(folder)
     try:
         if folder.is_dir() and any(folder.iterdir()) and not (folder / REPORT_FILE).is_file():
@@ -51,7 +45,7 @@ def write_comparison(
             )
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
-        pairs.write_parquet(folder / PAIRS_FILE)
+        moved.write_parquet(folder / PAIRS_FILE)
         (folder / PAIRS_FILE).chmod(0o600)
         (folder / REPORT_FILE).write_bytes(pretty_bytes(document))
         (folder / REPORT_FILE).chmod(0o600)

@@ -31,7 +31,18 @@ _COUNTS = (
     "agent_voiced_ms",
 )
 _STATES = pl.Enum(("scored", "agent_fault", "excluded", "not_evaluated", "timing_only"))
-_EVENTS = ("call_id", "type", "severity", "at_ms", "value", "threshold", "source", "counted")
+_EVENTS = (
+    "call_id",
+    "type",
+    "severity",
+    "at_ms",
+    "value",
+    "threshold",
+    "source",
+    "counted",
+    "evidence_key",
+)
+_REPLIES = ("call_id", "utterance", "status")
 _VERDICTS = ("call_id", "question", "verdict", "reason")
 
 
@@ -148,15 +159,24 @@ def call_ids(side: Side, at: pl.Series) -> pl.Series:
 def shown_details(
     stored: StoredRun, ids: Sequence[str], law: Protocol
 ) -> dict[str, dict[str, Any]]:
-    """Return the counted events and the goal's verdict of some calls, by id."""
+    """Return the counted events and the goal's verdict of some calls, by id.
+
+    An event of a wait has ``no_reply``: whether none came; None where single waits were not kept.
+    """
     found: dict[str, dict[str, Any]] = {name: {"events": {}, "goal": None} for name in ids}
     by_part: dict[str, list[str]] = {}
     for name in ids:
         by_part.setdefault(part_of_call(stored.folder, name), []).append(name)
     for part, names in by_part.items():
         ours = pl.col("call_id").is_in(names)
-        tables = stored.part(part, {"events": _EVENTS, "verdicts": _VERDICTS})
+        tables = stored.part(part, {"events": _EVENTS, "verdicts": _VERDICTS, "replies": _REPLIES})
+        status = {
+            (name, f"replies/{utterance}"): status
+            for name, utterance, status in tables["replies"].filter(ours).iter_rows()
+        }
         for row in tables["events"].filter(ours & pl.col("counted")).iter_rows(named=True):
+            reply = status.get((row["call_id"], row["evidence_key"]))
+            row["no_reply"] = None if reply is None else reply == "no_reply"
             found[row["call_id"]]["events"][row["type"]] = row
         goal = ours & (pl.col("question") == law.goal_question)
         for row in tables["verdicts"].filter(goal).iter_rows(named=True):

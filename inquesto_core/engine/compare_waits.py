@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from inquesto_core.compare.barge_in_pairs import barge_in_counts
 from inquesto_core.compare.latency_pairs import reply_waits, tool_time
 from inquesto_core.compare.stage_pairs import NO_STAGES, SideStages
 from inquesto_core.engine.compare_side import call_ids
@@ -14,7 +15,7 @@ from inquesto_core.engine.compare_side import call_ids
 if TYPE_CHECKING:
     from inquesto_core.engine.compare_side import Side
 
-__all__ = ["WAIT_KINDS", "TurnWaits", "reported_stages", "turn_waits"]
+__all__ = ["WAIT_KINDS", "TurnWaits", "reported_stages", "turn_barge_ins", "turn_waits"]
 
 #: All waits; those in which a tool ran, and how long it did; those in which none ran.
 WAIT_KINDS = ("all", "with_tool", "in_tool", "beside_tool", "without_tool")
@@ -35,13 +36,21 @@ class TurnWaits:
         As `reply_waits` gives them.
     tools : polars.DataFrame
         As `tool_time` gives it.
-    censored : int
-        Waits that the call's end cut short before anything could be told.
+    censored : polars.DataFrame
+        ``tool_in_wait`` of the waits that the call's end cut short before anything could be told.
     """
 
     waits: pl.DataFrame
     tools: pl.DataFrame
-    censored: int
+    censored: pl.DataFrame
+
+    def cut_short(self, kind: str) -> int:
+        """Return how many waits of a kind were cut short; of a part of a wait, none."""
+        if kind == "all":
+            return self.censored.height
+        if kind in ("with_tool", "without_tool"):
+            return int((self.censored["tool_in_wait"] == (kind == "with_tool")).sum())
+        return 0
 
     def of(self, kind: str) -> pl.DataFrame:
         """Return the waits of a kind of `WAIT_KINDS`: ``cluster, value_ms, n``."""
@@ -73,8 +82,24 @@ def turn_waits(side: Side, paired: pl.DataFrame) -> TurnWaits:
     return TurnWaits(
         waits=reply_waits(replies, clusters),
         tools=tool_time(replies, pl.concat(each["tool_calls"] for each in tables), clusters),
-        censored=int((replies["status"] == "censored").sum()),
+        censored=replies.filter(pl.col("status") == "censored").select("tool_in_wait"),
     )
+
+
+def turn_barge_ins(side: Side, paired: pl.DataFrame) -> pl.DataFrame:
+    """Return the barge-ins of a side's paired calls, as `barge_in_counts` gives them.
+
+    Parameters
+    ----------
+    paired : polars.DataFrame
+        ``cluster`` and ``at`` of these calls.
+    """
+    clusters = paired.select("cluster", call_id=call_ids(side, paired["at"]))
+    tables = [
+        side.stored.part(part, {"barge_ins": ("call_id", "kind", "outcome")})["barge_ins"]
+        for part in side.stored.parts
+    ]
+    return barge_in_counts(pl.concat(tables), clusters)
 
 
 def reported_stages(side: Side, paired: pl.DataFrame) -> SideStages:

@@ -15,12 +15,12 @@ from inquesto_core.bundle import (
     ToolTrace,
     Transcript,
     TranscriptTurn,
-    Word,
     bundle_files,
 )
 from inquesto_core.errors import BundleError, Problem, SchemaError
 from inquesto_core.importers.clock import MAX_TIME_MS
 from inquesto_core.importers.fields import LABEL_CHARACTERS
+from inquesto_core.importers.plausible import length_problems, plausible_turns, untimed
 from inquesto_core.importers.recordings import Recorded, find_recordings
 from inquesto_core.importers.rules import place_of
 
@@ -49,6 +49,7 @@ class Assembled:
     entries: tuple[AudioFile, ...]
     inferred: tuple[Inferred, ...]
     problems: tuple[Problem, ...]
+    has_scenario: bool
 
 
 def assemble(
@@ -73,8 +74,9 @@ def assemble(
         replace(entry, sha256=_sha256(source))
         for entry, source in zip(recorded.entries, recorded.sources, strict=True)
     )
-    turns, turn_problems = _placed_turns(draft)
-    window, window_inferred, window_problems = _window(draft)
+    turns, turn_problems = _placed_turns(draft, recorded.duration_ms)
+    lengths = length_problems(draft, recorded.duration_ms)
+    window, window_inferred, window_problems = _window(draft, is_known=not lengths)
     agent, agent_inferred = _agent(draft, options)
     call = Call(
         call_id=draft.call_id,
@@ -92,13 +94,22 @@ def assemble(
         ended=draft.ended,
         scored_window_ms=window,
         exclusion=recorded.exclusion,
-        timing_reasons=tuple(sorted({*draft.timing_reasons, *recorded.timing_reasons})),
+        timing_reasons=tuple(
+            sorted(
+                {
+                    *draft.timing_reasons,
+                    *recorded.timing_reasons,
+                    *(["duration_mismatch"] if lengths else []),
+                }
+            )
+        ),
         inferred=(
             *agent_inferred,
             *place.inferred,
             *recorded.inferred,
             *window_inferred,
             *draft.inferred,
+            *_untimed_tools(draft),
         ),
         tags=dict(draft.tags),
     )
@@ -118,8 +129,23 @@ def assemble(
         sources=recorded.sources,
         entries=entries,
         inferred=call.inferred,
-        problems=(*draft.problems, *recorded.problems, *turn_problems, *window_problems),
+        has_scenario=call.scenario_id is not None,
+        problems=(
+            *draft.problems,
+            *recorded.problems,
+            *turn_problems,
+            *lengths,
+            *window_problems,
+        ),
     )
+
+
+def _untimed_tools(draft: Draft) -> tuple[Inferred, ...]:
+    """Return that no time of a tool call is known, where there are calls."""
+    if not draft.tools or any(tool.start_ms is not None for tool in draft.tools):
+        return ()
+    how = "no times of tool calls are known from the export: waits for tools cannot be told"
+    return (Inferred(field="/trace/calls/start_ms", value=None, how=how),)
 
 
 def _trace(draft: Draft) -> ToolTrace | None:
@@ -179,10 +205,10 @@ def _agent(draft: Draft, options: ImportOptions) -> tuple[Agent, tuple[Inferred,
 
 
 def _window(
-    draft: Draft,
+    draft: Draft, *, is_known: bool
 ) -> tuple[tuple[int, int] | None, tuple[Inferred, ...], tuple[Problem, ...]]:
     """Return the scored window: it closes with what ends the call for its agent first."""
-    if not draft.ended_ms:
+    if not draft.ended_ms or not is_known:
         return None, (), ()
     at_ms, what = min(draft.ended_ms)
     if not 0 < at_ms <= MAX_TIME_MS:
@@ -200,7 +226,7 @@ def _window(
 
 
 def _placed_turns(
-    draft: Draft,
+    draft: Draft, duration_ms: int | None
 ) -> tuple[tuple[TranscriptTurn, ...] | None, tuple[Problem, ...]]:
     """Return the turns without times that a bundle cannot hold: before its start, or all 0."""
     turns = draft.turns
@@ -208,30 +234,21 @@ def _placed_turns(
         return None, ()
     times = {at for turn in turns for at in (turn.start_ms, turn.end_ms) if at is not None}
     if times == {0}:
-        unknown = tuple(
-            replace(turn, start_ms=None, end_ms=None, words=_untimed(turn)) for turn in turns
-        )
-        return unknown, (_left_out(len(turns), "are all 0"),)
+        return tuple(map(untimed, turns)), (_left_out(len(turns), "are all 0"),)
     early = [at for at, turn in enumerate(turns) if _is_outside(turn)]
     if not early:
-        return turns, ()
-    kept = tuple(
-        replace(turn, start_ms=None, end_ms=None, words=_untimed(turn))
-        if at in set(early)
-        else turn
-        for at, turn in enumerate(turns)
-    )
-    return kept, (_left_out(len(early), "are before the start of the recording"),)
+        return plausible_turns(draft, turns, duration_ms)
+    outside = set(early)
+    kept = tuple(untimed(turn) if at in outside else turn for at, turn in enumerate(turns))
+    told = (_left_out(len(early), "are before the start of the recording"),)
+    plausible, problems = plausible_turns(draft, kept, duration_ms)
+    return plausible, (*told, *problems)
 
 
 def _is_outside(turn: TranscriptTurn) -> bool:
     times = [turn.start_ms, turn.end_ms]
     times += [at for word in turn.words for at in (word.start_ms, word.end_ms)]
     return any(at is not None and not 0 <= at <= MAX_TIME_MS for at in times)
-
-
-def _untimed(turn: TranscriptTurn) -> tuple[Word, ...]:
-    return tuple(replace(word, start_ms=None, end_ms=None) for word in turn.words)
 
 
 def _left_out(n_turns: int, why: str) -> Problem:

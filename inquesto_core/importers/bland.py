@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inquesto_core.bundle import Ended, Inferred, TranscriptTurn
+from inquesto_core.importers.costs import cost_left_out
 from inquesto_core.importers.draft import Draft, ImportOptions, Track
 from inquesto_core.importers.facts import known_facts
 from inquesto_core.importers.fields import Node, problem_at
@@ -61,9 +62,14 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
             call.get("variables"),
             call.get("metadata"),
         ),
-        inferred=(Inferred(field="/ended/by", value=_ENDED_BY[ended], how=how),)
-        if ended in _ENDED_BY
-        else (),
+        inferred=(
+            *(
+                (Inferred(field="/ended/by", value=_ENDED_BY[ended], how=how),)
+                if ended in _ENDED_BY
+                else ()
+            ),
+            *cost_left_out(call.get("price"), "the currency of price is not confirmed"),
+        ),
         problems=_coarse(rows),
     )
 

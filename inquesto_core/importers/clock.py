@@ -18,7 +18,9 @@ from inquesto_core.importers.fields import Node, problem_at
 
 __all__ = [
     "MAX_TIME_MS",
+    "UNIT_WORDS",
     "Unit",
+    "instant_ms",
     "instant_text",
     "milliseconds",
     "second_text",
@@ -32,11 +34,14 @@ Unit = Literal["s", "ms", "us", "ns", "iso", "mail"]
 MAX_TIME_MS = 2**31 - 1
 
 _FACTOR = {"s": Decimal(1000), "ms": Decimal(1), "us": Decimal("0.001"), "ns": Decimal("0.000001")}
-_WORDS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+#: Units of numbers, for people.
+UNIT_WORDS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 _NUMBER = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,12})?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: 9999-12-31T23:59:59.999Z
 _LAST_INSTANT_MS = 253_402_300_799_999
+#: 2000-01-01: no platform recorded a call before it.
+_FIRST_CALL_MS = 946_684_800_000
 
 
 def milliseconds(node: Node, unit: Unit) -> int:
@@ -67,11 +72,39 @@ def milliseconds(node: Node, unit: Unit) -> int:
     value = node.value
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number and not (isinstance(value, str) and _NUMBER.fullmatch(value)):
-        _refuse(node, f"a number of {_WORDS[unit]}")
+        _refuse(node, f"a number of {UNIT_WORDS[unit]}")
     found = Decimal(repr(value) if is_number else value) * _FACTOR[unit]
     if abs(found) > _LAST_INSTANT_MS:
-        _refuse(node, f"a time in {_WORDS[unit]}")
+        _refuse(node, f"a time in {UNIT_WORDS[unit]}")
     return int(found.to_integral_value())
+
+
+def instant_ms(node: Node, unit: Unit) -> int:
+    """Return the instant of a call, ms from 1970; one before 2000 is of another unit, and refused.
+
+    Raises
+    ------
+    SchemaError
+        Code ``export_time``.
+    """
+    at_ms = milliseconds(node, unit)
+    if at_ms >= _FIRST_CALL_MS:
+        return at_ms
+    counted = "" if unit in {"iso", "mail"} else f", which in {UNIT_WORDS[unit]} is {_dated(at_ms)}"
+    raise SchemaError(
+        problem_at(
+            node,
+            code="export_time",
+            found=f"is {node.shown()}{counted}, before there were such calls",
+            expected="an instant from 2000 on"
+            + ("" if unit in {"iso", "mail"} else f", in {UNIT_WORDS[unit]} from 1970"),
+            remedy="check the field's unit: it is never guessed from the number",
+        )
+    )
+
+
+def _dated(at_ms: int) -> str:
+    return instant_text(at_ms) if at_ms >= 0 else "before 1970"
 
 
 def since(node: Node, unit: Unit, start_ms: int) -> int:

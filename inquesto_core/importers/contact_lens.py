@@ -55,6 +55,7 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
         ),
         turns=None if call.get("Transcript") is None else tuple(_turns(rows, roles, options)),
         facts=known_facts({"channel": (call.text("Channel"),)}),
+        turn_times=("BeginOffsetMillis and EndOffsetMillis", "milliseconds"),
         timing_reasons=tuple(reason for reason, holds in reasons.items() if holds),
     )
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from inquesto_core.importers.rules import ScenarioRule
     from inquesto_core.protocol import Population
 
-__all__ = ["Draft", "ImportOptions", "Side", "Track"]
+__all__ = ["Draft", "ImportOptions", "Side", "ToldLength", "Track"]
 
 Side = Literal["caller", "agent"]
 
@@ -72,6 +72,26 @@ class Track:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToldLength:
+    """How long an export says that the call was.
+
+    Parameters
+    ----------
+    field : str
+        The export's name of it.
+    shown : str
+        The value that stands there.
+    unit : str
+        In which it counts, in words.
+    """
+
+    field: str
+    shown: str
+    unit: str
+    length_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """One call as its export tells it.
 
@@ -94,6 +114,10 @@ class Draft:
         What scenario rules may ask for; never written.
     ended_ms : tuple of (int, str)
         When the call may have ended for its agent, and by what: hang-up, end of call, transfer.
+    lengths : tuple of ToldLength
+        How long the export says that the call was.
+    turn_times : tuple of (str, str) or None
+        The field that the times of `turns` are read from, and its unit.
     timing, verdicts : optional
         Timing that a runtime reported, and answers that came with the call.
     stages : ReportedStages or None
@@ -129,6 +153,8 @@ class Draft:
     facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     ended_ms: tuple[tuple[int, str], ...] = ()
+    lengths: tuple[ToldLength, ...] = ()
+    turn_times: tuple[str, str] | None = None
     timing_reasons: tuple[str, ...] = ()
     inferred: tuple[Inferred, ...] = ()
     problems: tuple[Problem, ...] = ()

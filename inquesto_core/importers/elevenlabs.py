@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from inquesto_core.bundle import Ended, Inferred, ToolCall, TranscriptTurn
 from inquesto_core.errors import Problem
-from inquesto_core.importers.clock import milliseconds, second_text
-from inquesto_core.importers.draft import Draft, ImportOptions, Track
+from inquesto_core.importers.clock import instant_ms, milliseconds, second_text
+from inquesto_core.importers.costs import cost_left_out
+from inquesto_core.importers.draft import Draft, ImportOptions, ToldLength, Track
 from inquesto_core.importers.facts import known_facts
 from inquesto_core.importers.fields import Node, problem_at
 from inquesto_core.importers.registry import Importer
@@ -30,6 +31,7 @@ __all__ = ["IMPORTER"]
 _ROLES = {"user": "caller", "agent": "agent"}
 _REPORTS = {"post_call_transcription": "report"}
 _END_CALL = "end_call"
+_CREDITS = "metadata.cost counts credits, whose price the export does not tell"
 _TRANSFERS = frozenset({"transfer_to_number"})
 _NOT_PERFORMED = frozenset({"cancelled", "missing", "error"})
 
@@ -51,6 +53,7 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
     about = call.get("metadata")
     started_ms, ended_ms = _moments(about)
     tools, problems = _tools(rows)
+    cost = None if about is None else about.get("cost")
     is_told = call.get("transcript") is not None
     performed = {tool.name for tool in tools if tool.status not in _NOT_PERFORMED}
     return Draft(
@@ -68,8 +71,9 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
         tools=tools if is_told else None,
         turns=_turns(rows, options) if is_told else None,
         facts=_facts(call),
+        lengths=_lengths(about),
         timing_reasons=("transfer_time_unknown",) if performed & _TRANSFERS else (),
-        inferred=_inferred(performed),
+        inferred=(*_inferred(performed), *cost_left_out(cost, _CREDITS)),
         problems=(*problems, *_coarse(rows)),
     )
 
@@ -79,9 +83,18 @@ def _moments(about: Node | None) -> tuple[str | None, str | None]:
     start = None if about is None else about.get("start_time_unix_secs")
     if about is None or start is None:
         return None, None
-    started_ms, length = milliseconds(start, "s"), about.get("call_duration_secs")
+    started_ms, length = instant_ms(start, "s"), about.get("call_duration_secs")
     end = None if length is None else second_text(started_ms + milliseconds(length, "s"))
     return second_text(started_ms), end
+
+
+def _lengths(about: Node | None) -> tuple[ToldLength, ...]:
+    told = None if about is None else about.get("call_duration_secs")
+    if told is None:
+        return ()
+    length_ms = milliseconds(told, "s")
+    field = "metadata/call_duration_secs"
+    return (ToldLength(field=field, shown=told.shown(), unit="seconds", length_ms=length_ms),)
 
 
 def _short(text: str | None) -> str | None:

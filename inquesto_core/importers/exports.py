@@ -23,6 +23,8 @@ from inquesto_core.importers.fields import Node
 __all__ = ["Export", "documents", "find_exports", "read_bytes"]
 
 _MAX_DEPTH = 32
+#: Parts of a bundle that lie beside an export: read with it, and no exports themselves.
+_SIDE_FILES = (".trace.json", ".transcript.json", ".state.json", ".verdicts.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -67,13 +69,20 @@ def _exports_of(source: str, patterns: Sequence[str]) -> Iterator[Export]:
     path = Path(source)
     if path.is_dir():
         for inner in _walk(path):
+            if _is_side_file(inner):
+                continue
             if any(inner.match(pattern) for pattern in patterns):
                 yield Export(label=inner.relative_to(path).as_posix(), path=inner)
     elif path.is_file():
         yield Export(label=path.name, path=path)
     elif glob.has_magic(source):
         for name in sorted(glob.glob(source, recursive=True)):  # noqa: PTH207
-            yield from _exports_of(name, patterns)
+            if not _is_side_file(Path(name)):
+                yield from _exports_of(name, patterns)
+
+
+def _is_side_file(path: Path) -> bool:
+    return path.name.lower().endswith(_SIDE_FILES)
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -140,7 +149,7 @@ def _lines(data: bytes, label: str) -> Iterator[Node | Problem]:
 
 
 def _table(data: bytes, label: str) -> Node:
-    """Return a CSV as a list of objects; an empty cell is absent."""
+    """Return a CSV as a list of objects; an empty cell is null, as what is absent."""
     try:
         text = data.decode("utf-8-sig")
         reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
@@ -148,14 +157,28 @@ def _table(data: bytes, label: str) -> Node:
         rows = list(reader)
     except (UnicodeDecodeError, csv.Error) as exc:
         raise SchemaError(_no_table(label, f"is no CSV: {exc}")) from exc
+    separator = _other_separator(names)
+    if separator:
+        problem = _no_table(label, f"has one column, whose head holds {separator}")
+        raise SchemaError(
+            replace(problem, remedy=f"write commas between cells instead of {separator}")
+        )
     if len(set(names)) != len(names):
         raise SchemaError(_no_table(label, "names a column twice"))
     for at, row in enumerate(rows):
         if None in row or None in row.values():
             problem = _no_table(label, f"has another number of cells than the head's {len(names)}")
             raise SchemaError(replace(problem, pointer=f"/{at}"))
-    cells = [{name: cell for name, cell in row.items() if cell != ""} for row in rows]
+    cells = [{name: cell or None for name, cell in row.items()} for row in rows]
     return Node(cells, label)
+
+
+def _other_separator(names: Sequence[str]) -> str:
+    """Return what seems to stand between cells instead of commas; empty = nothing."""
+    if len(names) != 1:
+        return ""
+    known = {";": "semicolons (;)", "\t": "tabs", "|": "bars (|)"}
+    return next((words for sign, words in known.items() if sign in names[0]), "")
 
 
 def _no_table(label: str, found: str) -> Problem:

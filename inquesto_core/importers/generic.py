@@ -14,11 +14,21 @@ from typing import TYPE_CHECKING, Any, cast
 from inquesto_core.bundle import Ended, FinalState, ToolCall, TranscriptTurn, Word
 from inquesto_core.errors import Problem, SchemaError
 from inquesto_core.importers.clock import instant_text, since, start_note
-from inquesto_core.importers.draft import Draft, ImportOptions, Track
+from inquesto_core.importers.draft import Draft, ImportOptions, ToldLength, Track
 from inquesto_core.importers.exports import Export, documents
 from inquesto_core.importers.fields import Node
 from inquesto_core.importers.heard import heard_until
-from inquesto_core.importers.mapping import chosen, instant, integer, located, moment, text
+from inquesto_core.importers.mapping import (
+    called_columns,
+    chosen,
+    columns_of,
+    instant,
+    integer,
+    located,
+    moment,
+    text,
+    unit_words,
+)
 from inquesto_core.importers.registry import Importer
 from inquesto_core.importers.tool_calls import requested
 
@@ -39,9 +49,25 @@ def calls(document: Node, options: ImportOptions) -> Sequence[Node]:
     root = located(document, mapping["calls"]) if mapping.get("calls") else document
     if root is None:
         document.refuse(f"has nothing at {mapping['calls']}", "the calls, as the mapping says")
+    if root.file.lower().endswith(".csv"):
+        _require_columns(root, called_columns(mapping), root.rows())
     if "group_by" in mapping:
         return _groups(root, mapping["group_by"])
     return root.rows() if isinstance(root.value, list) else (root,)
+
+
+def _require_columns(root: Node, wanted: Sequence[str], rows: Sequence[Node]) -> None:
+    """Refuse a table that lacks a column which the mapping names."""
+    if not rows:
+        return
+    columns = rows[0].members()
+    missing = [column for column in wanted if column not in columns]
+    if missing:
+        root.refuse(
+            f'has no column "{missing[0]}"; columns are ' + ", ".join(columns),
+            "the columns that the mapping names",
+            "correct the name in the mapping, or in the head of the table",
+        )
 
 
 def _groups(root: Node, column: str) -> Sequence[Node]:
@@ -93,6 +119,8 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
         scenario=_scenario(call, fields),
         facts={name: (value,) for name, value in facts.items()},
         tags=tags,
+        lengths=_lengths(call, mapping, recording_ms, started_ms, ended_ms),
+        turn_times=_turn_times(mapping),
         ended_ms=tuple(
             (at_ms, what)
             for name, what in (("hang_up", "the hang-up"), ("transfer", "the transfer"))
@@ -102,6 +130,44 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
         inferred=() if "recording_started" in mapping else start_note(options.recording_started_ms),
         problems=problems,
     )
+
+
+def _lengths(
+    call: Node,
+    mapping: Row,
+    recording_ms: int | None,
+    started_ms: int | None,
+    ended_ms: int | None,
+) -> tuple[ToldLength, ...]:
+    """Return how long the call was, by its hang-up and by its instants."""
+    fields: Row = mapping["call"]
+    found = []
+    hang_up_ms = moment(call, mapping, "hang_up", recording_ms=recording_ms)
+    if hang_up_ms is not None:
+        found.append(_length(call, mapping["hang_up"], hang_up_ms))
+    if started_ms is not None and ended_ms is not None:
+        found.append(_length(call, fields["ended_at"], ended_ms - started_ms))
+    return tuple(found)
+
+
+def _length(call: Node, told: Row, length_ms: int) -> ToldLength:
+    node = located(call, told["from"])
+    return ToldLength(
+        field=told["from"],
+        shown="nothing" if node is None else node.shown(),
+        unit=unit_words(told["unit"]),
+        length_ms=length_ms,
+    )
+
+
+def _turn_times(mapping: Row) -> tuple[str, str] | None:
+    """Return the first field that the mapping takes turns' times from."""
+    turns: Row = mapping.get("turns", {})
+    for part in (turns, turns.get("words", {})):
+        for name in ("start", "end"):
+            if name in part:
+                return part[name]["from"], unit_words(part[name]["unit"])
+    return None
 
 
 def _texts(call: Node, values: Row) -> dict[str, str]:
@@ -196,17 +262,23 @@ def _beside(export: Path, part: Row, call_id: str) -> Sequence[Node]:
             )
         ) from exc
     stamp = (about.st_mtime_ns, about.st_size)
-    return _joined(path, part["file"], part.get("join", "call_id"), stamp).get(call_id, ())
+    column = part.get("join", "call_id")
+    wanted = (column, *columns_of({name: part[name] for name in part if name != "file"}))
+    return _joined(path, part["file"], column, stamp, wanted).get(call_id, ())
 
 
 @functools.lru_cache(maxsize=4)
-def _joined(path: Path, label: str, column: str, stamp: tuple[int, int]) -> dict[str, list[Node]]:
+def _joined(
+    path: Path, label: str, column: str, stamp: tuple[int, int], wanted: tuple[str, ...]
+) -> dict[str, list[Node]]:
     """Return the rows of a file by call id; `stamp` tells one state of the file from the next."""
     rows: dict[str, list[Node]] = {}
     for document in documents(Export(label=label, path=path)):
         if isinstance(document, Problem):
             raise SchemaError(document)
         nodes = document.rows() if isinstance(document.value, list) else (document,)
+        if label.lower().endswith(".csv"):
+            _require_columns(document, wanted, nodes)
         for row in nodes:
             key = text(row, {"key": column}, "key")
             if key is None:

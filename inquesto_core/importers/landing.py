@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +32,7 @@ __all__ = ["Laid", "Landing", "folder_name", "lay_down", "lay_population", "stag
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _BLOCK = 1024 * 1024
+_POPULATION = "population.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +45,16 @@ class Laid:
     recordings: tuple[Path, ...] = ()
     inferred: tuple[Inferred, ...] = ()
     problems: tuple[Problem, ...] = ()
+    place: str = ""
+    sound: tuple[str, ...] = ()
+    has_scenario: bool = False
 
 
 @contextmanager
 def staging_folder(target: Path) -> Iterator[Path]:
     """Make the folder in which bundles wait for their names; those of killed imports go."""
     refuse_inside(target)
+    was_there = target.exists()
     ours = f"{UNFINISHED}{digest_bytes(os.uname().nodename.encode())[:8]}-"
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -63,6 +68,16 @@ def staging_folder(target: Path) -> Iterator[Path]:
         yield staging
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+        if not was_there:
+            _remove_without_bundles(target)
+
+
+def _remove_without_bundles(target: Path) -> None:
+    """Remove a folder that this import made and in which no call was written."""
+    with suppress(OSError):  # another import may have begun to write here
+        if {path.name for path in target.iterdir()} <= {_POPULATION}:
+            (target / _POPULATION).unlink(missing_ok=True)
+            target.rmdir()
 
 
 def _is_alive(process: str) -> bool:
@@ -91,7 +106,7 @@ def lay_population(source: Path | None, target: Path) -> None:
     """Lay the population's file beside the bundles; another one there is not replaced."""
     if source is None:
         return
-    data, final = read_bytes(source, source.name), target / "population.json"
+    data, final = read_bytes(source, source.name), target / _POPULATION
     if not final.exists():
         temporary = target / ".population.json"
         try:
@@ -167,8 +182,8 @@ class Landing:
     ----------
     folders : list of Path
         Where the calls lie now.
-    n_written, n_there, n_refused : int
-        How many are new, lay there already, could not be imported.
+    n_written, n_there, n_refused, n_placed : int
+        How many are new, lay there already, could not be imported, have a scenario.
     inferred : InferredTally
         What was inferred in `folders`.
     problems : list of Problem
@@ -178,8 +193,10 @@ class Landing:
     def __init__(self, target: Path) -> None:
         self._target = target
         self._owners: dict[Path, str] = {}
+        self._places: dict[str, str] = {}
+        self._sounds: dict[tuple[str, ...], str] = {}
         self.folders: list[Path] = []
-        self.n_written = self.n_there = self.n_refused = 0
+        self.n_written = self.n_there = self.n_refused = self.n_placed = 0
         self.inferred = InferredTally()
         self.problems: list[Problem] = []
 
@@ -205,12 +222,30 @@ class Landing:
             if not final.exists():
                 raise _unwritable(self._target, exc) from exc
             if _contents(final) != _contents(call.folder):
-                self.refuse(_other_there(call, final))
+                self.refuse(_other_there(call, final, self._places.get(call.call_id)))
                 return
             self.n_there += 1
+        self._places.setdefault(call.call_id, call.place)
+        self.n_placed += call.has_scenario
         self.folders.append(final)
         self.inferred.add(call.inferred)
-        self.problems += call.problems
+        self.problems += (*call.problems, *self._same_sound(call))
+
+    def _same_sound(self, call: Laid) -> tuple[Problem, ...]:
+        """Return a warning where an earlier call has the very same sound."""
+        first = self._sounds.setdefault(call.sound, call.call_id) if call.sound else call.call_id
+        if first == call.call_id:
+            return ()
+        problem = Problem(
+            code="recording_repeated",
+            call_id=call.call_id,
+            file=call.label,
+            found=f"has the same sound, byte for byte, as call {first}",
+            expected="a recording of its own for each call",
+            remedy="both are imported: one of them has another call's recording, or is its copy",
+            level="warning",
+        )
+        return (problem,)
 
     def _shared(self, call: Laid) -> Problem | None:
         """Return what is wrong with a recording that an earlier call has: it is of one of them."""
@@ -236,12 +271,16 @@ def _contents(folder: Path) -> dict[str, str]:
     return {path.name: digest_bytes(path.read_bytes()) for path in files}
 
 
-def _other_there(call: Laid, final: Path) -> Problem:
+def _other_there(call: Laid, final: Path, first: str | None) -> Problem:
     return Problem(
         code="import_exists",
         call_id=call.call_id,
         file=call.label,
-        found=f"is another call than the one in {final.name}/",
+        found=f"is another call than the one in {final.name}/"
+        if first is None
+        else f"gives at {call.place} another call of the id than at {first}",
         expected="one call of an id in --out",
-        remedy="name another --out, or move that folder away",
+        remedy="name another --out, or move that folder away"
+        if first is None
+        else "give each call an id of its own, or group rows of one call with group_by",
     )

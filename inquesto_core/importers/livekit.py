@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from inquesto_core.bundle import Ended, Inferred, ToolCall, TranscriptTurn
 from inquesto_core.canonical import strict_json
 from inquesto_core.errors import Problem
-from inquesto_core.importers.clock import instant_text, milliseconds, since, start_note
+from inquesto_core.importers.clock import instant_ms, instant_text, since, start_note
 from inquesto_core.importers.draft import Draft, ImportOptions, Track
 from inquesto_core.importers.exports import read_bytes
 from inquesto_core.importers.facts import known_facts
@@ -101,6 +101,7 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
         ended=Ended(by=_ENDED_BY.get(reason or "", "unknown"), reason=reason),
         tools=tools if is_told else None,
         turns=_turns(items, start_ms, options) if is_told else None,
+        turn_times=("metrics/started_speaking_at", "seconds"),
         stages=_stages(items, options),
         facts=known_facts({"room": (call.text("room"),), "tag.room": (call.text("room"),)}),
         ended_ms=() if at_ms is None else ((at_ms, "the session's close"),),
@@ -121,7 +122,7 @@ def _egress(export: Path) -> _Egress:
     duration = file.get("duration")
     name = file.text("filename")
     return _Egress(
-        start_ms=None if start is None else milliseconds(start, "ns"),
+        start_ms=None if start is None else instant_ms(start, "ns"),
         duration_ms=None if duration is None else abs(since(duration, "ns", 0)),
         names=() if name is None else (name,),
     )
@@ -135,7 +136,7 @@ def _recording_start(
     if is_egress:
         return egress.start_ms
     node = call.get("audio_recording_started_at")
-    return None if node is None else milliseconds(node, "s")
+    return None if node is None else instant_ms(node, "s")
 
 
 def _track(call: Node, options: ImportOptions, egress: _Egress) -> Track:

@@ -12,12 +12,55 @@ from typing import Any
 
 from inquesto_core.canonical import canonical_bytes
 from inquesto_core.errors import SchemaError
-from inquesto_core.importers.clock import Unit, milliseconds, since
+from inquesto_core.importers.clock import UNIT_WORDS, Unit, instant_ms, since
 from inquesto_core.importers.fields import Node, problem_at
 
-__all__ = ["chosen", "instant", "integer", "located", "moment", "text"]
+__all__ = [
+    "called_columns",
+    "chosen",
+    "columns_of",
+    "instant",
+    "integer",
+    "located",
+    "moment",
+    "text",
+    "unit_words",
+]
 
+#: Of a part of a mapping, what is no value of a row.
+_NO_VALUES = frozenset({"where", "rows", "join", "side", "words"})
 _INTEGER = re.compile(r"[0-9]{1,9}")
+
+
+def called_columns(mapping: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns that a mapping reads from the table of calls itself, sorted."""
+    own = ("call", "config", "tags", "facts", "state")
+    found = {column for name in own for column in columns_of(mapping.get(name, {}))}
+    found |= {column for entry in mapping.get("audio", ()) for column in columns_of(entry)}
+    for name in ("recording_started", "hang_up", "transfer", "group_by"):
+        found |= set(_columns_in(mapping.get(name)))
+    for name in ("turns", "tools"):
+        part = mapping.get(name, {})
+        if "file" not in part and part.get("rows", "/rows") == "/rows":
+            found |= set(columns_of(part))
+    return tuple(sorted(found))
+
+
+def columns_of(part: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns that a part of a mapping names."""
+    found = [*part.get("where", {})] if isinstance(part.get("where"), Mapping) else []
+    for name, value in part.items():
+        if name not in _NO_VALUES:
+            found += _columns_in(value)
+    return tuple(found)
+
+
+def _columns_in(value: Any) -> tuple[str, ...]:
+    """Return the one column of a value; a pointer leads elsewhere."""
+    place = value.get("from") if isinstance(value, Mapping) else value
+    if not isinstance(place, str) or not place or "/" in place[1:]:
+        return ()
+    return (place.removeprefix("/"),)
 
 
 def located(row: Node, place: str) -> Node | None:
@@ -86,7 +129,7 @@ def integer(row: Node, values: Mapping[str, Any], name: str) -> int | None:
 def instant(row: Node, values: Mapping[str, Any], name: str) -> int | None:
     """Return an instant, ms from 1970, None where there is none."""
     node = located(row, values[name]["from"]) if name in values else None
-    return None if node is None else milliseconds(node, _unit(values[name]["unit"]))
+    return None if node is None else instant_ms(node, _unit(values[name]["unit"]))
 
 
 def moment(
@@ -116,6 +159,15 @@ def moment(
             )
         )
     return since(node, _unit(unit), recording_ms)
+
+
+def unit_words(name: str) -> str:
+    """Return a mapping's unit in words.
+
+    >>> unit_words("epoch_ms"), unit_words("iso")
+    ('milliseconds', 'an instant with its zone')
+    """
+    return UNIT_WORDS.get(name.removeprefix("epoch_"), "an instant with its zone")
 
 
 def _unit(name: str) -> Unit:

@@ -16,11 +16,15 @@ from typing import TYPE_CHECKING
 
 from inquesto_core.bundle import AudioFile, Exclusion, Inferred
 from inquesto_core.errors import BundleError, InstrumentError, Problem
+from inquesto_core.importers.clock import MAX_TIME_MS
 
 if TYPE_CHECKING:
     from inquesto_core.importers.draft import Draft, ImportOptions, Track
 
 __all__ = ["Recorded", "find_recordings"]
+
+#: What is said of an order of channels that no words of the call can contradict.
+UNCHECKED = "; not checked by anything: no transcript"
 
 #: Endings of sound files, also those that must be converted first, so that they are named.
 _ENDINGS = (
@@ -42,6 +46,7 @@ class Recorded:
     sources: tuple[Path, ...] = ()
     entries: tuple[AudioFile, ...] = ()
     exclusion: Exclusion | None = None
+    duration_ms: int | None = None
     timing_reasons: tuple[str, ...] = ()
     inferred: tuple[Inferred, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -80,12 +85,18 @@ def find_recordings(
         if track.started_by:
             field = f"/audio/{len(paths) - 1}/start_ms"
             inferred.append(_inferred(field, track.start_ms, track.started_by))
-    named = [_channels(path) for path in paths]
-    entries, more, exclusion, problems = _mapped(draft, options, known, paths, named)
+    headers = [_header(path, draft) for path in paths]
+    counts = [header.channels for header in headers]
+    entries, more, exclusion, problems = _mapped(draft, options, known, paths, counts)
+    ends = [
+        None if header.duration_ms is None else track.start_ms + header.duration_ms
+        for track, header in zip(known, headers, strict=True)
+    ]
     return Recorded(
         sources=tuple(paths),
         entries=entries,
         exclusion=exclusion,
+        duration_ms=None if None in ends else max((end or 0 for end in ends), default=None),
         timing_reasons=_redacted(known, paths),
         inferred=(*inferred, *more),
         problems=problems,
@@ -221,8 +232,16 @@ def _missing(draft: Draft, found: str) -> Problem:
     )
 
 
-def _channels(path: Path) -> int:
-    """Return how many channels a recording has.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Header:
+    """What a sound file says of itself; None = it does not tell."""
+
+    channels: int
+    duration_ms: int | None
+
+
+def _header(path: Path, draft: Draft) -> _Header:
+    """Return how many channels a recording has, and how long it is.
 
     A header that libsndfile reads is enough. What decoding could still repair is asked only then:
     the instruments take seconds to load, and there is a process for every worker.
@@ -230,21 +249,46 @@ def _channels(path: Path) -> int:
     import soundfile
 
     try:
-        return int(soundfile.info(path).channels)
+        about = soundfile.info(path)
     except (OSError, RuntimeError):
         from inquesto_core.instruments.decode_file import count_channels
+    else:
+        length_ms = about.frames * 1000 // about.samplerate
+        is_told = 0 < length_ms <= MAX_TIME_MS
+        return _Header(channels=int(about.channels), duration_ms=length_ms if is_told else None)
     try:
-        return count_channels(path)
+        return _Header(channels=count_channels(path), duration_ms=None)
     except InstrumentError as exc:
-        raise BundleError(
-            Problem(
-                code="audio_unreadable",
-                file=path.name,
-                found=exc.problem.found,
-                expected="a recording that can be decoded (docs/audio.md)",
-                remedy="convert it to WAV or FLAC, keeping its channels",
-            )
-        ) from exc
+        raise BundleError(_unreadable(path, draft, exc.problem.found)) from exc
+
+
+def _unreadable(path: Path, draft: Draft, found: str) -> Problem:
+    remedy = "convert it to WAV or FLAC, keeping its channels"
+    kind = _text_kind(path)
+    if kind:
+        found = f"is no sound: it looks like {kind}, as a failed download leaves"
+        remedy = "fetch the recording again: an address may have run out, or ask for a login"
+    return Problem(
+        code="audio_unreadable",
+        call_id=draft.call_id,
+        file=path.name,
+        found=found,
+        expected="a recording that can be decoded (docs/audio.md)",
+        remedy=remedy,
+    )
+
+
+def _text_kind(path: Path) -> str:
+    """Return what a file is that an address gave instead of sound; empty = not known."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(512)
+    except OSError:
+        return ""
+    head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not head:
+        return ""
+    return {b"<": "a web page or XML", b"{": "a JSON answer"}.get(head[:1], "")
 
 
 def _mapped(
@@ -299,6 +343,7 @@ def _sides(
 ) -> tuple[int, int, str]:
     """Return the channels of caller and agent in a file of several, and how they are known."""
     caller, agent, how = track.caller, track.agent, track.known_by or ""
+    _refuse_beyond(draft, options, path, count)
     if options.caller_channel is not None or options.agent_channel is not None:
         caller, agent, how = (
             options.caller_channel,
@@ -308,6 +353,8 @@ def _sides(
         if count == 2:
             caller = 1 - agent if caller is None and agent is not None else caller
             agent = 1 - caller if agent is None and caller is not None else agent
+        if not draft.turns:
+            how += UNCHECKED
     if caller is None or agent is None:
         raise BundleError(
             Problem(
@@ -339,6 +386,26 @@ def _sides(
             )
         )
     return caller, agent, how
+
+
+def _refuse_beyond(draft: Draft, options: ImportOptions, path: Path, count: int) -> None:
+    """Refuse a channel that the file does not have, by the option that names it."""
+    said = (
+        ("--caller-channel", options.caller_channel),
+        ("--agent-channel", options.agent_channel),
+    )
+    beyond = [f"{option} {at}" for option, at in said if at is not None and at >= count]
+    if beyond:
+        raise BundleError(
+            Problem(
+                code="channels_unstated",
+                call_id=draft.call_id,
+                file=path.name,
+                found=f"has {count} channels, and {' and '.join(beyond)} is none of them",
+                expected=f"a channel from 0 to {count - 1}",
+                remedy="correct " + " and ".join(each.split()[0] for each in beyond),
+            )
+        )
 
 
 def _several(draft: Draft, path: Path, count: int, side: str) -> Problem:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from inquesto_core.bundle import Ended, Inferred, ToolCall, TranscriptTurn, Word
 from inquesto_core.errors import Problem
-from inquesto_core.importers.clock import instant_text, milliseconds
-from inquesto_core.importers.draft import Draft, ImportOptions, Track
+from inquesto_core.importers.clock import instant_ms, instant_text, milliseconds
+from inquesto_core.importers.costs import cost_note, cost_tags
+from inquesto_core.importers.draft import Draft, ImportOptions, ToldLength, Track
 from inquesto_core.importers.facts import known_facts
 from inquesto_core.importers.fields import Node
 from inquesto_core.importers.registry import Importer
@@ -52,6 +53,7 @@ _ENDED_BY: dict[str, EndedBy] = {
 }
 _STAGES = {"recognition": "asr", "model": "llm", "synthesis": "tts"}
 _TRANSFERRED = "call_transfer"
+_CENTS = "call_cost.combined_cost is in cents, as Retell documents; taken for US cents"
 
 
 def calls(document: Node, options: ImportOptions) -> Sequence[Node]:
@@ -71,6 +73,7 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
     ends = [] if target_ms is None else [(target_ms, "the transfer's target speaking")]
     if started_ms is not None and ended_ms is not None:
         ends.append((ended_ms - started_ms, "the hang-up (end_timestamp)"))
+    cost = call.get("call_cost", "combined_cost")
     was_transferred = has_target or reason == _TRANSFERRED
     is_unknown = was_transferred and target_ms is None
     return Draft(
@@ -88,8 +91,11 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
         stages=_stages(call),
         facts=_facts(call),
         ended_ms=tuple(ends),
+        lengths=_lengths(call, started_ms, ended_ms),
+        turn_times=("words/start and words/end", "seconds"),
+        tags=cost_tags(cost, per_unit=100),
         timing_reasons=("transfer_time_unknown",) if is_unknown else (),
-        inferred=_inferred(reason, ends),
+        inferred=(*_inferred(reason, ends), *cost_note(cost, _CENTS)),
         problems=problems,
     )
 
@@ -105,7 +111,23 @@ def _stages(call: Node) -> ReportedStages | None:
 
 def _instant(call: Node, name: str) -> int | None:
     node = call.get(name)
-    return None if node is None else milliseconds(node, "ms")
+    return None if node is None else instant_ms(node, "ms")
+
+
+def _lengths(call: Node, started_ms: int | None, ended_ms: int | None) -> tuple[ToldLength, ...]:
+    """Return how long the call was, by its duration and by its instants."""
+    found = []
+    told = call.get("duration_ms")
+    if told is not None:
+        found.append(_length("duration_ms", told.shown(), milliseconds(told, "ms")))
+    if started_ms is not None and ended_ms is not None:
+        shown = call.need("end_timestamp").shown()
+        found.append(_length("end_timestamp", shown, ended_ms - started_ms))
+    return tuple(found)
+
+
+def _length(field: str, shown: str, length_ms: int) -> ToldLength:
+    return ToldLength(field=field, shown=shown, unit="milliseconds", length_ms=length_ms)
 
 
 def _rows(call: Node) -> tuple[Node, ...] | None:

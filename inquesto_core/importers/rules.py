@@ -159,7 +159,9 @@ def _check(draft: Draft, found: Mapping[str, Any], population: Population) -> No
                 Problem(
                     code="scenario_unmatched",
                     call_id=draft.call_id,
-                    found=f"has the {field} {found.get(field)!r}",
+                    found=f"has no {field}"
+                    if found.get(field) is None
+                    else f"has the {field} {found[field]!r}",
                     expected=f"one that population {population.name} has",
                     remedy=f"give it with {option}, or in a rule of --rules",
                 )

@@ -23,6 +23,7 @@ from inquesto_core.importers.assemble import assemble
 from inquesto_core.importers.exports import Export, documents, find_exports
 from inquesto_core.importers.fields import Node
 from inquesto_core.importers.landing import Laid, Landing, lay_down, lay_population, staging_folder
+from inquesto_core.importers.marks import looks_like
 from inquesto_core.importers.registry import Importer, importer_of
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Imported", "import_exports"]
 
+#: Codes of what is not as its platform documents.
+_UNREAD = frozenset({"export_field", "export_time", "role_unstated"})
 #: Fewer exports are done before a worker has started.
 _WORTH_WORKERS = 16
 
@@ -45,6 +48,8 @@ class Imported:
         The bundles of all calls that could be imported, in the order of the exports.
     n_written, n_there : int
         How many were written, and how many lay there already, the same.
+    n_placed : int
+        How many of `folders` have a scenario.
     n_refused : int
         Calls, or whole exports, that could not be imported.
     inferred : tuple of InferredKind
@@ -57,6 +62,7 @@ class Imported:
     n_written: int
     n_there: int
     n_refused: int
+    n_placed: int
     inferred: tuple[InferredKind, ...]
     problems: tuple[Problem, ...]
 
@@ -114,6 +120,7 @@ def import_exports(
         n_written=landing.n_written,
         n_there=landing.n_there,
         n_refused=landing.n_refused,
+        n_placed=landing.n_placed,
         inferred=landing.inferred.kinds(),
         problems=tuple(landing.problems),
     )
@@ -157,7 +164,7 @@ def _import_one(
     laid = []
     for call in _calls(export, importer, options):
         if isinstance(call, Problem):
-            laid.append(Laid(problems=(_refused(call, export),)))
+            laid.append(Laid(problems=(_refused(call, export, platform),)))
             continue
         node, is_alone = call
         try:
@@ -168,9 +175,9 @@ def _import_one(
         except StoreError:
             raise
         except InquestoError as exc:
-            laid.append(Laid(problems=(_refused(exc.problem, export),)))
+            laid.append(Laid(problems=(_refused(exc.problem, export, platform, node),)))
             continue
-        warnings = tuple(
+        warnings = dict.fromkeys(
             problem.at(call_id=draft.call_id, file=export.label) for problem in bundle.problems
         )
         laid.append(
@@ -180,14 +187,21 @@ def _import_one(
                 folder=folder,
                 recordings=tuple(source.absolute() for source in bundle.sources),
                 inferred=bundle.inferred,
-                problems=warnings,
+                problems=tuple(warnings),
+                place=" ".join(part for part in (export.label, node.pointer.strip()) if part),
+                sound=tuple(entry.sha256 or "" for entry in bundle.entries),
+                has_scenario=bundle.has_scenario,
             )
         )
     return laid
 
 
-def _refused(problem: Problem, export: Export) -> Problem:
+def _refused(problem: Problem, export: Export, platform: str, node: Node | None = None) -> Problem:
     """Return a refusal with its export's name and something to do."""
+    other = None if node is None or problem.code not in _UNREAD else looks_like(node.value)
+    if other is not None and other != platform:
+        remedy = f"it looks like an export of {other}: import {other}"
+        return replace(problem.at(file=export.label), remedy=remedy)
     remedy = problem.remedy or "mend it and import again; whatever else there is, is imported"
     return replace(problem.at(file=export.label), remedy=remedy)
 
@@ -204,7 +218,7 @@ def _calls(
         try:
             found += importer.calls(document, options)
         except InquestoError as exc:
-            found.append(exc.problem)
+            found.append(_refused(exc.problem, export, importer.name, document))
     if not found:
         found.append(
             Problem(

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from inquesto_core.bundle import Inferred
 from inquesto_core.importers.beside import own_parts
-from inquesto_core.importers.clock import milliseconds, second_text, start_note
-from inquesto_core.importers.draft import Draft, ImportOptions, Track
+from inquesto_core.importers.clock import instant_ms, milliseconds, second_text, start_note
+from inquesto_core.importers.costs import cost_left_out
+from inquesto_core.importers.draft import Draft, ImportOptions, ToldLength, Track
 from inquesto_core.importers.facts import known_facts
 from inquesto_core.importers.fields import Node
 from inquesto_core.importers.registry import Importer
@@ -44,17 +45,28 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
         call_id=call_id,
         platform="twilio",
         tracks=(_track(call, sid),),
-        started_at=None if start is None else second_text(milliseconds(start, "mail")),
+        started_at=None if start is None else second_text(instant_ms(start, "mail")),
         tools=parts.tools,
         turns=parts.turns,
         facts=known_facts({"source": (call.text("source"),)}),
+        lengths=_lengths(call),
+        turn_times=("start_ms and end_ms of the transcript", "milliseconds"),
         timing_reasons=_alone(options) if is_conference else (),
         inferred=(
             *start_note(options.recording_started_ms),
             *_inferred(is_conference=is_conference),
+            *cost_left_out(call.get("price"), "price is what the recording cost, not the call"),
         ),
         problems=parts.problems,
     )
+
+
+def _lengths(call: Node) -> tuple[ToldLength, ...]:
+    told = call.get("duration")
+    if told is None or told.value in {"", "-1"}:
+        return ()
+    length_ms = milliseconds(told, "s")
+    return (ToldLength(field="duration", shown=told.shown(), unit="seconds", length_ms=length_ms),)
 
 
 def _track(call: Node, sid: str) -> Track:

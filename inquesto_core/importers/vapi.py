@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from inquesto_core.bundle import Ended, Inferred, ToolCall, TranscriptTurn
 from inquesto_core.errors import Problem
-from inquesto_core.importers.clock import instant_text, milliseconds
-from inquesto_core.importers.draft import Draft, ImportOptions, Track
+from inquesto_core.importers.clock import instant_ms, instant_text, milliseconds
+from inquesto_core.importers.costs import cost_note, cost_tags
+from inquesto_core.importers.draft import Draft, ImportOptions, ToldLength, Track
 from inquesto_core.importers.facts import known_facts
 from inquesto_core.importers.fields import Node, problem_at
+from inquesto_core.importers.plausible import untimed
 from inquesto_core.importers.registry import Importer
 from inquesto_core.importers.roles import role_of
 from inquesto_core.importers.stages import reported_stages, stage_duration
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["IMPORTER"]
 
-#: Both clocks of a call may lie this far apart; further, the caller's times are left out.
+#: Both clocks of a call may lie this far apart; further, the turns' times are left out.
 _MAX_SKEW_MS = 250
 
 _SIDES: tuple[Speaker, Speaker] = ("caller", "agent")
@@ -91,8 +93,11 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
     turns, skew = _turns(messages, started_ms, options)
     reason = call.label("endedReason") or about.label("endedReason")
     ends = _ends(tools, reason)
+    cost = call.get("cost") or about.get("cost")
+    lengths: tuple[ToldLength, ...] = ()
     if started_ms is not None and ended_ms is not None:
         ends.append((ended_ms - started_ms, "the hang-up (endedAt)"))
+        lengths = (_length(call, about, ended_ms - started_ms),)
     return Draft(
         call_id=about.needed_text("id"),
         platform="vapi",
@@ -109,8 +114,14 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
         stages=_stages(artifact, call),
         facts=_facts(call, about),
         ended_ms=tuple(ends),
+        lengths=lengths,
+        turn_times=("messages/secondsFromStart", "seconds"),
+        tags=cost_tags(cost),
         timing_reasons=_timing_reasons(reason, ends),
-        inferred=_inferred(reason, tools),
+        inferred=(
+            *_inferred(reason, tools),
+            *cost_note(cost, "cost is in US dollars, as Vapi says"),
+        ),
         problems=(*problems, *skew),
     )
 
@@ -129,7 +140,14 @@ def _stages(artifact: Node, call: Node) -> ReportedStages | None:
 
 def _instant(call: Node, about: Node, name: str) -> int | None:
     node = call.get(name) or about.get(name)
-    return None if node is None else milliseconds(node, "iso")
+    return None if node is None else instant_ms(node, "iso")
+
+
+def _length(call: Node, about: Node, length_ms: int) -> ToldLength:
+    ended = call.get("endedAt") or about.need("endedAt")
+    return ToldLength(
+        field="endedAt", shown=ended.shown(), unit="an instant with its zone", length_ms=length_ms
+    )
 
 
 def _recordings(artifact: Node, call: Node) -> tuple[tuple[Track, ...], ...]:
@@ -221,35 +239,46 @@ def _turns(
     messages: Sequence[Node], started_ms: int | None, options: ImportOptions
 ) -> tuple[tuple[TranscriptTurn, ...] | None, tuple[Problem, ...]]:
     """Return the spoken rows, and that the caller's clock is too far off, if it is."""
-    turns, skews = [], []
+    turns = []
+    skews: list[tuple[int, Node]] = []
     for row in messages:
         meaning = role_of(row, "role", _ROLES, options)
         if meaning not in {"caller", "agent"}:
             continue
         at_ms, instant = _at(row), row.get("time")
-        if meaning == "caller" and None not in (at_ms, instant, started_ms):
-            skews.append(milliseconds(row.need("time"), "ms") - (at_ms or 0) - (started_ms or 0))
+        if meaning == "caller" and at_ms is not None and instant is not None and started_ms:
+            skews.append((milliseconds(instant, "ms") - at_ms - started_ms, row))
         text = row.text("message") or row.text("content") or ""
         speaker: Speaker = "caller" if meaning == "caller" else "agent"
         turns.append(TranscriptTurn(speaker=speaker, text=text, start_ms=at_ms))
     if not messages:
         return None, ()
-    skew = sorted(skews)[len(skews) // 2] if skews else 0
-    if abs(skew) <= _MAX_SKEW_MS:
+    skews.sort(key=lambda skew: skew[0])
+    skew_ms, row = skews[len(skews) // 2] if skews else (0, messages[0])
+    if abs(skew_ms) <= _MAX_SKEW_MS:
         return tuple(turns), ()
-    untimed = tuple(
-        turn if turn.speaker == "agent" else TranscriptTurn(speaker="caller", text=turn.text)
-        for turn in turns
-    )
-    problem = problem_at(
-        messages[0],
+    return tuple(map(untimed, turns)), (_clocks_apart(row, skew_ms, started_ms or 0),)
+
+
+def _clocks_apart(row: Node, skew_ms: int, started_ms: int) -> Problem:
+    """Return that a row's two times disagree, and which of them is in another unit, if one is."""
+    time, after = row.need("time"), row.need("secondsFromStart")
+    time_ms, after_ms = milliseconds(time, "ms"), milliseconds(after, "s")
+    unit = "check both fields' units"
+    if abs(time_ms * 1000 - after_ms - started_ms) <= 1000:
+        unit = "time would fit in seconds"
+    elif abs(time_ms - after_ms // 1000 - started_ms) <= _MAX_SKEW_MS:
+        unit = "secondsFromStart would fit in milliseconds"
+    return problem_at(
+        row,
         code="times_left_out",
-        found=f"has the caller's times on a clock that is {skew} ms off the call's",
-        expected=f"at most {_MAX_SKEW_MS} ms",
-        remedy="the caller's times are left out; timing is measured from the recording",
+        found=f"has secondsFromStart = {after.shown()}, read in seconds, and time = "
+        f"{time.shown()}, read in milliseconds from 1970: {skew_ms} ms apart",
+        expected=f"one instant by both, to within {_MAX_SKEW_MS} ms",
+        remedy=f"the times of all turns are left out; {unit}; timing is measured from the "
+        "recording",
         level="warning",
     )
-    return untimed, (problem,)
 
 
 def _tools(

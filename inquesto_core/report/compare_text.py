@@ -10,14 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 from inquesto_core.compare.repeats import zero_failure_bound
 from inquesto_core.report.calibration_text import judge_errors
-from inquesto_core.report.compare_figures import estimate_words, interval_words, points, signed
+from inquesto_core.report.compare_figures import (
+    estimate_words,
+    interval_words,
+    is_above,
+    is_below,
+    points,
+    signed,
+)
 from inquesto_core.report.compare_text_answers import (
     clusters_words,
     cost_answer,
     critical_answer,
     critical_names,
+    currency_words,
     moved_answer,
     plural,
+    reason_words,
     responsive_answer,
     success_answer,
 )
@@ -33,6 +42,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from inquesto_core.compare.bootstrap import Estimate
     from inquesto_core.compare.cost_pairs import CostDifference
     from inquesto_core.compare.gates import GatesVerdict
     from inquesto_core.compare.run_comparison import RunComparison
@@ -62,7 +72,8 @@ def comparison_lines(
     Parameters
     ----------
     moved : polars.DataFrame
-        The first calls that broke or were fixed, with ``appeared`` and ``went``.
+        The calls to show: ``listed``, in which list; ``of``, how many that list has; ``outcome``,
+        and ``appeared``, ``went`` and ``stayed``, what fails them on which side.
     details : mapping
         By side and call id: ``events`` and ``goal`` of these calls.
     severity : mapping of event type to severity
@@ -74,7 +85,7 @@ def comparison_lines(
         _critical(found),
         ["3. Waits", *wait_lines(found)],
         _cost(found),
-        ["5. Calls that moved", *moved_lines(found, moved, details, severity)],
+        ["5. Calls that moved, or fail under both", *moved_lines(found, moved, details, severity)],
         slice_lines(found),
         repeat_lines(found),
         _corrected(found),
@@ -119,8 +130,11 @@ def _answers(found: RunComparison) -> list[str]:
     corrected = found.corrected
     success = success_answer(found)
     if corrected is not None and corrected.difference.value is not None:
-        about = f"about {points(corrected.difference.value)} points"
-        success += f" Corrected for the judge's errors {about}, an estimate (see 8)."
+        difference = corrected.difference
+        about = f"about {points(difference.value)} points, an estimate"
+        if not is_above(difference) and not is_below(difference):
+            about += " that may be chance"
+        success += f" Corrected for the judge's errors {about} (see 8)."
     asked = [
         ("Did task success improve?", success),
         (critical, critical_answer(found)),
@@ -141,11 +155,11 @@ def _success(found: RunComparison) -> list[str]:
     lines += _wrap(
         f"Calls that pass (goal reached, nothing of severity S{found.fail_at} or above): "
         f"A {counts.passed_a}, B {counts.passed_b} of {counts.n}; "
-        f"B − A {estimate_words(found.score, points, 'points')}."
+        f"B − A {_estimate(found, found.score)}."
     )
     lines += _wrap(
         f"Goal reached, whatever else happened: A {found.goal_a}, B {found.goal_b} of "
-        f"{found.goal_n}; B − A {estimate_words(found.goal, points, 'points')}."
+        f"{found.goal_n}; B − A {_estimate(found, found.goal)}."
     )
     p_value = "below 0.001" if found.mcnemar_p < 0.001 else f"{found.mcnemar_p:.3f}"
     lines += _wrap(
@@ -155,11 +169,17 @@ def _success(found: RunComparison) -> list[str]:
     )
     if found.bounds is not None:
         low, high = (points(each) for each in found.bounds)
+        has, one = ("has", "one") if found.left_out == 1 else ("have", "ones")
         lines += _wrap(
-            f"With the {plural(found.left_out, 'call')} without a partner counted against B the "
-            f"difference is {low} points, for B {high}."
+            f"{plural(found.left_out, 'call')} {has} no partner. Had the missing {one} come out as "
+            f"badly for B as can be, the difference would be {low} points; as well as can be, "
+            f"{high}."
         )
     return lines
+
+
+def _estimate(found: RunComparison, estimate: Estimate) -> str:
+    return reason_words(found, estimate_words(estimate, points, "points"))
 
 
 def _critical(found: RunComparison) -> list[str]:
@@ -170,11 +190,11 @@ def _critical(found: RunComparison) -> list[str]:
     names, calls = critical_names(found), found.critical_calls
     if " or " in names:
         row = {name: getattr(calls, name) for name in ("a", "b", "appeared", "went")}
-        lines.append(_counts(names, row, interval_words(calls.difference, points), width))
+        lines.append(_counts(f"any {names}", row, interval_words(calls.difference, points), width))
     for row in found.severities.to_dicts():
         level = row["severity"]
         shown = interval_words(found.critical[level], points)
-        lines.append(_counts(f"S{level}", row, shown, width))
+        lines.append(_counts(f"any S{level}", row, shown, width))
         lines += [
             _counts(f"- {event['event']}", event, "", width)
             for event in found.events.filter(found.events["severity"] == level).to_dicts()
@@ -206,25 +226,23 @@ def _zero(row: Mapping[str, Any], n: int) -> Iterator[str]:
 
 
 def _cost(found: RunComparison) -> list[str]:
-    lines = ["4. Cost" if found.costs else "4. Time on the line (no cost is told)"]
+    is_told = "no cost is told" if found.priced is None else "no cost can be compared"
+    lines = ["4. Cost" if found.costs else f"4. Time on the line ({is_told})"]
     for cost in found.costs:
         lines += _cost_rows(cost, found.outcomes.n)
+    if found.costs and found.priced is not None and found.priced.two_currencies:
+        two = plural(found.priced.two_currencies, "pair")
+        lines += _wrap(f"Left out: {two} with another currency under B than under A.")
     lines.append(figure_row("", ("A", "B"), "B − A (95 % CI)"))
     for mean in found.effort:
         cells = [NOTHING if each is None else f"{each / 1000:.1f}" for each in (mean.a, mean.b)]
         shown = interval_words(mean.difference, lambda value: signed(value, 1000, 1))
         lines.append(figure_row(mean.name, (cells[0], cells[1]), shown))
-    counts, spent = found.outcomes, found.effort[0]
-    per_pass = (
-        _per_pass(spent.a, counts.n, counts.passed_a),
-        _per_pass(spent.b, counts.n, counts.passed_b),
-    )
-    lines.append(figure_row("seconds for each pass", per_pass, "(all seconds / passes)"))
-    return lines
+    return lines + _wrap("seconds for each pass: those of all calls, by the calls that pass.")
 
 
 def _cost_rows(cost: CostDifference, n: int) -> list[str]:
-    unit = cost.currency or "(no currency)"
+    unit = currency_words(cost.currency)
     lines = [figure_row(unit, ("A", "B"), "B − A (95 % CI)", width=_COST_NAME)]
     for name, pair, difference in (
         ("a call", (cost.a, cost.b), cost.difference),
@@ -236,10 +254,6 @@ def _cost_rows(cost: CostDifference, n: int) -> list[str]:
     if cost.pairs < n:
         lines += _wrap(f"The cost of {cost.pairs} of {n} pairs is told in it.")
     return lines
-
-
-def _per_pass(mean_ms: float | None, n: int, passed: int) -> str:
-    return NOTHING if mean_ms is None or not passed else f"{mean_ms * n / passed / 1000:.1f}"
 
 
 def _corrected(found: RunComparison) -> list[str]:
@@ -265,7 +279,7 @@ def _corrected(found: RunComparison) -> list[str]:
             text += "; it left 0 to 100 % and was cut: score and labels do not fit together"
         lines += _wrap(f"{text}.")
     if corrected.difference.value is not None:
-        shown = estimate_words(corrected.difference, points, "points")
+        shown = _estimate(found, corrected.difference)
         lines += _wrap(f"B − A, corrected: about {shown}.")
     return lines
 

@@ -6,9 +6,10 @@ counted more often and may be chance is said with both: the counts, and that the
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from inquesto_core.compare.barge_in_pairs import ATTEMPT
 from inquesto_core.compare.bootstrap import LEAST_CLUSTERS
 from inquesto_core.compare.repeats import zero_failure_bound
 from inquesto_core.report.compare_figures import (
@@ -20,7 +21,7 @@ from inquesto_core.report.compare_figures import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from inquesto_core.compare.bootstrap import Estimate
     from inquesto_core.compare.cost_pairs import CostDifference
@@ -28,12 +29,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "cause_words",
+    "cluster_word",
     "clusters_words",
     "cost_answer",
     "critical_answer",
     "critical_names",
+    "currency_words",
     "moved_answer",
     "plural",
+    "reason_words",
     "responsive_answer",
     "success_answer",
 ]
@@ -51,8 +55,24 @@ def clusters_words(found: RunComparison) -> str:
     return "scenarios" if found.cluster == "scenario_id" else f"values of {found.cluster}"
 
 
+def cluster_word(found: RunComparison) -> str:
+    """Return what is drawn again, one of it."""
+    return "scenario" if found.cluster == "scenario_id" else f"value of {found.cluster}"
+
+
+def reason_words(found: RunComparison, reason: str | None) -> str:
+    """Return why a figure is inconclusive, with the name of what is drawn again."""
+    text = (reason or "").replace("clusters", clusters_words(found))
+    return text.replace("cluster", cluster_word(found))
+
+
 def _why(found: RunComparison, estimate: Estimate) -> str:
-    return (estimate.inconclusive or "").replace("clusters", clusters_words(found))
+    return reason_words(found, estimate.inconclusive)
+
+
+def _chance(estimate: Estimate) -> str:
+    """Return what has to be said beside a difference whose interval may hold 0."""
+    return "" if estimate.value in (None, 0) or _way(estimate) else ", which may be chance"
 
 
 def _span(estimate: Estimate) -> str:
@@ -100,10 +120,15 @@ def critical_answer(found: RunComparison) -> str:
     worst = next((row for row in rows if row["appeared"]), None)
     if worst is not None:
         has = "has" if worst["appeared"] == 1 else "have"
-        parts.append(
+        moved = found.critical[worst["severity"]]
+        text = (
             f"{plural(worst['appeared'], 'call')} {has} an S{worst['severity']} error under B and "
-            "none under A."
+            "none under A"
         )
+        if not is_above(moved):
+            span = "" if moved.low is None else f": {_span(moved)}"
+            text += f", which may be chance ({worst['a']} → {worst['b']}{span})"
+        parts.append(f"{text}.")
     if calls.open:
         parts.append(f"In {plural(calls.open, 'pair')} nobody can tell.")
     return " ".join(parts)
@@ -133,15 +158,12 @@ def responsive_answer(found: RunComparison) -> str:
     """Return whether callers wait longer, remain unanswered, or are talked over more."""
     wait = found.waits[0]
     moves = [*_wait_moves(found), *_conduct_moves(found)]
-    better = [text for way, text in moves if way < 0]
-    worse = [text for way, text in moves if way > 0]
-    fact = ""
-    if wait.unanswered_a != wait.unanswered_b and not _way(wait.unanswered):
-        fact = (
-            f" Waits without any answer: {wait.unanswered_a} of {wait.n_a} → {wait.unanswered_b} "
-            f"of {wait.n_b}, which may be chance."
-        )
-    if all(each.difference.inconclusive is not None for each in wait.quantiles) and not moves:
+    better = [each.text for each in moves if each.way < 0]
+    worse = [each.text for each in moves if each.way > 0]
+    fact = _facts(moves)
+    if all(each.difference.inconclusive is not None for each in wait.quantiles) and not (
+        better or worse
+    ):
         return f"Cannot tell ({_why(found, wait.quantiles[0].difference)}).{fact}"
     if better and worse:
         return f"In part. Better: {', '.join(better)}. Worse: {', '.join(worse)}.{fact}"
@@ -157,64 +179,152 @@ def _way(estimate: Estimate) -> int:
     return int(is_above(estimate)) - int(is_below(estimate))
 
 
-def _wait_moves(found: RunComparison) -> list[tuple[int, str]]:
-    wait = found.waits[0]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Move:
+    """How something changed for callers.
+
+    Parameters
+    ----------
+    way : int
+        -1 surely better, 1 surely worse, 0 not sure.
+    seen : int
+        The same of the counts alone, whatever chance does.
+    """
+
+    way: int
+    text: str
+    seen: int = 0
+
+
+def _counted(estimate: Estimate, text: str, *, more_is_better: bool = False) -> _Move:
+    sign = -1 if more_is_better else 1
+    value = estimate.value or 0.0
+    return _Move(
+        way=sign * _way(estimate), seen=sign * (int(value > 0) - int(value < 0)), text=text
+    )
+
+
+def _facts(moves: Iterable[_Move]) -> str:
+    """Return what was counted more or less often and may be chance."""
+    unsure = [each for each in moves if not each.way]
+    text = ""
+    for seen, name in ((1, "Worse"), (-1, "Better")):
+        said = [each.text for each in unsure if each.seen == seen]
+        if said:
+            text += f" {name}, which may be chance: {', '.join(said)}."
+    return text
+
+
+def _wait_moves(found: RunComparison) -> list[_Move]:
+    wait, slow = found.waits[0], found.slow_turns
+    is_slower = wait.unanswered_b > wait.unanswered_a or (slow is not None and slow.b > slow.a)
     moves = []
     for each in wait.quantiles:
         way = _way(each.difference)
         name = "median wait" if each.share == 0.5 else "slowest twentieth of waits (p95)"
-        moves.append((way, f"{name} {wait_words(each.a)} → {wait_words(each.b)}"))
-    change = f"waits without any answer {wait.unanswered_a} → {wait.unanswered_b}"
-    return [*moves, (_way(wait.unanswered), change)]
+        # Waits that are too long or never answered are of that twentieth: it is not better.
+        if each.share == 0.5 or way > 0 or not is_slower:
+            moves.append(_Move(way=way, text=f"{name} {wait_words(each.a)} → {wait_words(each.b)}"))
+    lost = (
+        f"waits without any answer {wait.unanswered_a} of {wait.n_a} → {wait.unanswered_b} of "
+        f"{wait.n_b}"
+    )
+    if slow is not None and found.waits_of == "turns":
+        lost += " (slow turns, too)"
+    moves.append(_counted(wait.unanswered, lost))
+    if slow is not None:
+        text = f"calls with a slow turn {slow.a} → {slow.b} of {slow.n}"
+        moves.append(_counted(slow.difference, text))
+    return moves
 
 
-def _conduct_moves(found: RunComparison) -> list[tuple[int, str]]:
+def _conduct_moves(found: RunComparison) -> list[_Move]:
     moves = []
     for each in found.conduct:
         if each.a is not None and each.b is not None:
             change = f"{100 * each.a:.1f} → {100 * each.b:.1f} % of its turns"
-            moves.append((_way(each.difference), f"it talks over callers in {change}"))
+            moves.append(_counted(each.difference, f"it talks over callers in {change}"))
+    for kind in found.barge_ins:
+        if kind.kind == ATTEMPT:
+            text = (
+                f"barge-ins yielded to {kind.yielded_a} of {kind.n_a} → {kind.yielded_b} of "
+                f"{kind.n_b}"
+            )
+            moves.append(_counted(kind.difference, text, more_is_better=True))
     return moves
 
 
 def cost_answer(found: RunComparison) -> str:
     """Return what became of cost; where none is told, of the time on the line."""
     if found.costs:
-        return " ".join(map(_cost_claim, found.costs))
-    spent = found.effort[0]
-    text = "Not told (give --costs or --bundles)."
+        return " ".join(_cost_claim(found, each) for each in found.costs)
+    spent, passed = found.effort[0], found.effort[-1]
+    text = _no_cost(found)
     if spent.a is None or spent.b is None:
         return text
     change = f"{spent.a / 1000:.1f} → {spent.b / 1000:.1f} s"
     way = {-1: "Calls are shorter", 0: "Calls are about as long", 1: "Calls are longer"}
     text += f" {way[_way(spent.difference)]} ({change})"
-    per_pass = [
-        mean * found.outcomes.n / passed / 1000 if passed else math.inf
-        for mean, passed in (
-            (spent.a, found.outcomes.passed_a),
-            (spent.b, found.outcomes.passed_b),
+    if passed.a is not None and passed.b is not None:
+        text += (
+            f"; for each call that passes, {passed.a / 1000:.1f} → {passed.b / 1000:.1f} s are "
+            f"spent{_chance(passed.difference)}"
         )
-    ]
-    if all(map(math.isfinite, per_pass)):
-        text += f"; for each call that passes, {per_pass[0]:.1f} → {per_pass[1]:.1f} s are spent"
     return f"{text}."
 
 
-def _cost_claim(cost: CostDifference) -> str:
+def _no_cost(found: RunComparison) -> str:
+    """Return why no cost is told: what was found where one was looked for."""
+    priced = found.priced
+    if priced is None:
+        return "Not told (give --costs or --bundles)."
+    if not priced.told:
+        return "Not told: what --costs or --bundles name holds no cost of any call."
+    n = found.outcomes.n
+    if not priced.pairs:
+        return (
+            f"Not told: 0 of {plural(n, 'pair')} are priced on both sides. Of "
+            f"{plural(priced.told, 'call')} with a cost, {priced.calls_a} are A's of these pairs "
+            f"and {priced.calls_b} B's."
+        )
+    a, b = (
+        " and ".join(map(currency_words, names))
+        for names in (priced.currencies_a, priced.currencies_b)
+    )
+    return (
+        f"Not told: {priced.pairs} of {plural(n, 'pair')} are priced, none of them in one "
+        f"currency (A {a}, B {b})."
+    )
+
+
+def currency_words(currency: str | None) -> str:
+    """Return a currency as it stands behind a figure."""
+    return currency or "(no currency is named)"
+
+
+def _cost_claim(found: RunComparison, cost: CostDifference) -> str:
     """Return what became of a call's cost, in a sentence."""
-    unit, found = cost.currency or "(no currency)", cost.difference
+    unit, difference = currency_words(cost.currency), cost.difference
+    n, lead = found.outcomes.n, ""
+    if cost.pairs < n:
+        lead = f"{cost.pairs} of {plural(n, 'pair')} priced"
+        lead += f" in {cost.currency}. " if cost.currency else " without a currency. "
     moved = f"a call costs {cost.a:.4f} → {cost.b:.4f} {unit}"
     if cost.per_pass_a is not None and cost.per_pass_b is not None:
-        moved += f", one that passes {cost.per_pass_a:.4f} → {cost.per_pass_b:.4f}"
-    if found.low is None and found.clusters >= LEAST_CLUSTERS:
-        return f"Alike in every cluster: {moved}."
-    if found.inconclusive:
-        return f"Cannot tell ({found.inconclusive}): {moved}."
-    if found.low is None or found.high is None or found.low <= 0 <= found.high:
-        return f"Not shown to have changed: {moved}."
-    low, high = (signed(each, 1, 4) for each in (found.low, found.high))
-    way = "It rose" if found.low > 0 else "It fell"
-    return f"{way}: {moved} (a call {signed(found.value, 1, 4)}, 95 % CI {low} to {high})."
+        moved += (
+            f", one that passes {cost.per_pass_a:.4f} → {cost.per_pass_b:.4f}"
+            f"{_chance(cost.per_pass)}"
+        )
+    if difference.low is None and difference.clusters >= LEAST_CLUSTERS:
+        return f"{lead}Alike in every {cluster_word(found)}: {moved}."
+    if difference.inconclusive:
+        return f"{lead}Cannot tell ({_why(found, difference)}): {moved}."
+    low, high = (signed(each, 1, 4) for each in (difference.low, difference.high))
+    if not _way(difference):
+        return f"{lead}Not shown to have changed: {moved} (a call {low} to {high})."
+    way = "It rose" if is_above(difference) else "It fell"
+    value = signed(difference.value, 1, 4)
+    return f"{lead}{way}: {moved} (a call {value}, 95 % CI {low} to {high})."
 
 
 def moved_answer(found: RunComparison) -> str:
@@ -225,7 +335,7 @@ def moved_answer(found: RunComparison) -> str:
         f"reverse); {counts.still_failing} fail under both."
     )
     causes = cause_words(found, "broken", most=_SHOWN_CAUSES)
-    return f"{text} Broken by: {causes}." if causes else text
+    return f"{text} Broken by (a call counts once, by its gravest): {causes}." if causes else text
 
 
 def cause_words(found: RunComparison, outcome: str, *, most: int | None = None) -> str:
@@ -240,7 +350,7 @@ def cause_words(found: RunComparison, outcome: str, *, most: int | None = None) 
 _CAUSES: Mapping[str | None, str] = {
     None: "nothing that is told",
     "goal": "goal not reached, without such an event",
-    "agent_fault": "the agent's side broke the call off",
+    "agent_fault": "agent fault (its side cut the call off)",
 }
 
 

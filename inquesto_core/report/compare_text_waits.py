@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inquesto_core.compare.barge_in_pairs import ATTEMPT
 from inquesto_core.report.compare_figures import (
     NO_ANSWER,
     UNSURE,
     interval_words,
     milliseconds,
     points,
+    signed,
     wait_words,
 )
-from inquesto_core.report.compare_text_answers import clusters_words
+from inquesto_core.report.compare_text_answers import clusters_words, plural
 from inquesto_core.report.escape import clip_columns, escape_terminal, wrap_columns
 from inquesto_core.report.terminal import NOTHING, WIDTH
 
@@ -33,6 +35,9 @@ _GROUPS = {
     "with_tool": "waits in which a tool ran",
     "without_tool": "waits in which no tool ran",
 }
+#: Beside a quantile that falls on a wait without an answer.
+_MARK = "*"
+_BARGE_INS = {ATTEMPT: "barge-ins", "backchannel": "backchannels"}
 #: Of the waits with a tool, how long it ran and how long they were beside it.
 _PARTS = {"in_tool": "in the tool, median", "beside_tool": "beside it, median"}
 
@@ -56,6 +61,7 @@ def wait_lines(found: RunComparison) -> list[str]:
         shown = interval_words(mean.difference, points)
         lines.append("   how often the agent begins while the caller speaks")
         lines.append(figure_row("of its turns", (cells[0], cells[1]), shown, indent=5))
+    lines += _barge_ins(found)
     for note in _notes(found, "\n".join(lines)):
         lines += _wrap(note)
     return lines + _stage_lines(found)
@@ -69,16 +75,31 @@ def _waits(wait: WaitDifference, *, of_calls: bool) -> Iterator[str]:
         yield figure_row(_PARTS[wait.kind], cells, shown, indent=5)
         return
     group = "each call's median wait" if of_calls else _GROUPS[wait.kind]
+    counts = [str(wait.n_a), str(wait.n_b)]
+    if wait.cut_short is not None and any(wait.cut_short):
+        cut = zip(counts, wait.cut_short, strict=True)
+        counts = [f"{count} + {more} cut short" for count, more in cut]
     unit = " calls" if of_calls else ""
-    yield f"   {group} (A {wait.n_a}, B {wait.n_b}{unit})"
+    yield f"   {group} (A {counts[0]}, B {counts[1]}{unit})"
     for each in wait.quantiles:
         cells = (wait_words(each.a), wait_words(each.b))
         shown = interval_words(each.difference, milliseconds)
-        yield figure_row(_QUANTILES[each.share], cells, shown, indent=5)
+        name = _QUANTILES[each.share] + (_MARK if NO_ANSWER in cells else "")
+        yield figure_row(name, cells, shown, indent=5)
     if not of_calls:
         cells = (f"{wait.unanswered_a}/{wait.n_a}", f"{wait.unanswered_b}/{wait.n_b}")
         shown = interval_words(wait.unanswered, points)
         yield figure_row("without any answer", cells, shown, indent=5)
+
+
+def _barge_ins(found: RunComparison) -> Iterator[str]:
+    if found.barge_ins:
+        yield "   how often the agent yields to a caller who begins while it speaks"
+    for each in found.barge_ins:
+        cells = (f"{each.yielded_a}/{each.n_a}", f"{each.yielded_b}/{each.n_b}")
+        # Barge-ins are few: tenths of a point would say more than they know.
+        shown = interval_words(each.difference, lambda value: signed(value, 0.01, 0))
+        yield figure_row(_BARGE_INS.get(each.kind, each.kind), cells, shown, indent=5)
 
 
 def _notes(found: RunComparison, table: str) -> Iterator[str]:
@@ -86,22 +107,31 @@ def _notes(found: RunComparison, table: str) -> Iterator[str]:
         "A wait is measured in the recording, from when the caller stops to when the agent is "
         "heard; one in twenty is longer than p95."
     )
-    if (
-        NO_ANSWER in table
-        or "no limit" in table
-        or any(w.unanswered_a or w.unanswered_b for w in found.waits)
-    ):
+    is_lost = any(wait.unanswered_a or wait.unanswered_b for wait in found.waits)
+    if is_lost and found.slow_turns is not None and found.waits_of == "turns":
         yield (
-            f"A wait without any answer counts as longer than all others: '{NO_ANSWER}' is a "
-            "quantile that falls on such a wait, 'no limit' the end of an interval that does."
+            "A wait without any answer is a slow_turn too (2): the caller waited for longer than "
+            "its limit, and no reply came."
         )
+    if NO_ANSWER in table or "no limit" in table or is_lost:
+        yield (
+            "A wait without any answer counts as longer than all others; 'no limit' is the end of "
+            "an interval that reaches one."
+        )
+    if NO_ANSWER in table:
+        yield (
+            f"{_MARK} '{NO_ANSWER}': so many of these waits were never answered that the figure "
+            "falls on one of them (for p95, one in twenty), which has no length."
+        )
+    if found.barge_ins:
+        yield ("To a barge-in it should yield; over a backchannel ('mm-hm') it may speak on.")
     if UNSURE in table:
         yield f"'{UNSURE}': too few {clusters_words(found)} to rely on the interval."
     if found.censored is not None and any(found.censored):
         a, b = found.censored
         yield (
-            f"Not among these waits: {a} of A and {b} of B that the end of the call cut short, so "
-            "that nobody knows whether an answer would have come."
+            f"Cut short: {plural(a, 'wait')} of A and {b} of B that the call ended in, so that "
+            "nobody knows whether an answer would have come. They are in no figure here."
         )
     if found.waits_of == "calls" and found.waits[0].n_a + found.waits[0].n_b:
         yield (

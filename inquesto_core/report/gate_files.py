@@ -87,7 +87,7 @@ def comparison_markdown(found: RunComparison, verdict: GatesVerdict | None) -> s
     ]
     for row in found.severities.filter(found.severities["severity"] > found.fail_at).to_dicts():
         change = f"{row['appeared']} new, {row['went']} gone"
-        lines.append(f"| calls with S{row['severity']} | {row['a']} | {row['b']} | {change} |")
+        lines.append(f"| calls with any S{row['severity']} | {row['a']} | {row['b']} | {change} |")
     for each in found.waits[0].quantiles:
         name = "median wait" if each.share == 0.5 else "p95 wait"
         shown = _cell(interval_words(each.difference, milliseconds))

@@ -99,7 +99,15 @@ def _reading(record: Record) -> list[str]:
     lines = wrap_columns(name, WIDTH, first="Agent: ", rest="  ")
     if _is_timing_only(record):
         text = "No call belongs to a scenario: scored for timing only, without a pass rate."
-        return lines + wrap_columns(text, WIDTH, rest="  ")
+        how = (
+            "For a pass rate: import again with --population FILE and --scenario NAME or --rules "
+            "FILE, or write scenario_id into call.json and score with --population."
+        )
+        return [
+            *lines,
+            *wrap_columns(text, WIDTH, rest="  "),
+            *wrap_columns(how, WIDTH, first="  ", rest="  "),
+        ]
     if not record["n"]:
         return [*lines, "No call could be scored."]
     text = (

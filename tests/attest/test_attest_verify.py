@@ -108,6 +108,18 @@ def test_a_record_that_was_rewritten_with_its_manifest_is_not_what_the_evidence_
     ]
 
 
+@pytest.mark.parametrize("instead", [None, "folder"])
+def test_a_record_that_is_gone_is_named_and_nothing_is_compared_with_it(sealed, instead):
+    for path in sealed.run.glob("records/*.json"):
+        path.unlink()
+        if instead == "folder":
+            path.mkdir()
+    done = engine.verify(sealed.run, keys=[sealed.pub])
+    assert not done.holds
+    assert outcomes(done)["re-derivation"] == "not_checked"
+    assert any(fault.startswith("records/") for fault in faults(done))
+
+
 @pytest.mark.parametrize("file", ["calls.parquet", "events.parquet", "evidence/turns.parquet"])
 def test_a_derived_table_that_was_rewritten_is_found_and_its_call_named(sealed, file):
     (sealed.run / SEAL_FILE).unlink()

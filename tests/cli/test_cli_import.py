@@ -73,3 +73,15 @@ def test_text_of_an_export_steers_no_terminal(exports, tmp_path, capsys):
     write_json(exports / "v.json", vapi_call(artifact={"messages": [{"role": "\x1b[2J"}]}))
     _, _, err = run(capsys, "vapi", exports, "--out", tmp_path / "out", "--workers", 1)
     assert "\x1b" not in err
+
+
+def test_a_question_that_calls_share_is_asked_once_and_a_pass_rate_is_explained(tmp_path, capsys):
+    for k in (1, 2):
+        write_json(tmp_path / "in" / f"{k}.json", vapi_call(f"v-{k}"))
+        base_audio(tmp_path / "in" / f"v-{k}-stereo.wav")
+    said = ("vapi", tmp_path / "in", "--out", tmp_path / "out", "--workers", 1)
+    _, _, err = run(capsys, *said, "--caller-channel", 5)
+    (line,) = [line for line in err.splitlines() if line.startswith("error: ")]
+    assert line.startswith("error: in 2 calls (v-1, v-2): ")
+    _, _, err = run(capsys, *said)
+    assert "2 calls without a scenario: a pass rate needs --population FILE" in err

@@ -100,6 +100,8 @@ def test_the_causes_of_a_move_are_what_fails_one_side_only_most_severe_first(tab
     rows = moved_causes(pair_calls(a, b).pairs, tables.protocol)
     assert rows["appeared"][1].to_list() == ["false_accept", "slow_turn", "goal"]
     assert rows["went"][1].to_list() == []
+    assert rows["stayed"][1].to_list() == []
+    assert rows["stayed"][0].to_list() == ["wrong_info", "slow_turn"]
 
 
 def test_swapping_the_sides_swaps_what_is_broken_and_fixed(tables):

@@ -77,7 +77,8 @@ def test_two_runs_are_paired_and_what_moved_stands_with_its_reason(run, other):
     found = compare(run, other, **QUICK)
     counts = found.comparison.outcomes
     assert (counts.broken, counts.fixed, counts.n) == (1, 1, 12)
-    moved = found.moved.to_dicts()
+    assert len(found.document()["moved"]) == 12 - counts.still_passing
+    moved = found.moved.filter(pl.col("outcome") != "still_failing").to_dicts()
     assert [(row["outcome"], row["call_id_a"]) for row in moved] == [
         ("broken", "hasty-001-dup_charge-clean"),
         ("fixed", FIXED),
@@ -87,6 +88,7 @@ def test_two_runs_are_paired_and_what_moved_stands_with_its_reason(run, other):
     event = found.details["a"][FIXED]["events"]["repeated_talk_over"]
     assert event["value"] > event["threshold"] == 500
     assert found.comparison.waits_of == "turns"
+    assert found.shown["listed"].to_list()[:2] == ["critical", "fixed"]
     kinds = [each.kind for each in found.comparison.waits]
     assert kinds[:2] == ["all", "with_tool"]
     # What is never answered in both has no difference.

@@ -290,10 +290,12 @@ def test_a_transcript_of_ones_own_is_read_beside_the_recording(tmp_path):
     assert bundle.trace is None
 
 
-@pytest.mark.parametrize(("end", "window"), [("07.001Z", (0, 1)), ("07.000Z", None), ("06Z", None)])
+@pytest.mark.parametrize(
+    ("end", "window"), [("17.5Z", (0, 10_500)), ("07.000Z", None), ("06Z", None)]
+)
 def test_an_end_before_the_recording_closes_nothing_and_is_said(tmp_path, end, window):
     source = write_json(tmp_path / "in" / "v.json", vapi_call(endedAt=f"2026-03-01T22:22:{end}"))
     base_audio(tmp_path / "in" / "v-1-stereo.wav")
     done = run_import("vapi", source, tmp_path / "out")
     assert read(done.folders[0]).call.scored_window_ms == window
-    assert [problem.code for problem in done.problems] == ([] if window else ["times_left_out"])
+    assert [problem.code for problem in done.problems] == ([] if window else ["length_implausible"])

@@ -12,10 +12,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from inquesto_core.compare.barge_in_pairs import barge_in_differences
 from inquesto_core.compare.bootstrap import Estimate
 from inquesto_core.compare.calibration import calibrate
 from inquesto_core.compare.corrected import LabelledSide, corrected_comparison
-from inquesto_core.compare.cost_pairs import cost_differences
+from inquesto_core.compare.cost_pairs import cost_differences, priced_pairs
 from inquesto_core.compare.gates import parse_gates, pass_gates
 from inquesto_core.compare.slices import cluster_sums
 from inquesto_core.compare.stage_pairs import SideStages, stage_differences
@@ -54,7 +55,7 @@ tables = _tables()
 
 
 def shown(found):
-    empty = found.pairing.pairs.clear().select("scenario_id", "outcome")
+    empty = found.pairing.pairs.clear().select("scenario_id", "outcome", listed="condition")
     lines = comparison_lines(found, moved=empty, details={"a": {}, "b": {}}, severity={})
     return "\n".join(lines)
 
@@ -110,10 +111,13 @@ def test_more_critical_errors_are_a_yes_only_where_chance_does_not_do_it():
     one = tables.compared(a, tables.with_event(a, "false_accept", [1]))
     text = said(answer(one, 2))
     assert "Not shown: more were seen, but that may be chance: 2 → 3 calls of 144 with one" in text
-    assert "1 call has an S5 error under B and none under A." in text
+    new = "1 call has an S5 error under B and none under A, which may be chance (1 → 2: +0.7 points"
+    assert new in text
     assert "- false_accept" in table(one, 2)
     many = tables.compared(a, tables.with_event(a, "false_accept", WORSE))
-    assert "Yes: 2 → 42 calls of 144 with one (+27.8 points, 95 % CI +" in said(answer(many, 2))
+    sure = said(answer(many, 2))
+    assert "Yes: 2 → 42 calls of 144 with one (+27.8 points, 95 % CI +" in sure
+    assert "chance" not in sure
     fewer = tables.compared(tables.with_event(a, "false_accept", WORSE), a)
     assert "No, they fell: 42 → 2 calls" in answer(fewer, 2)
 
@@ -123,7 +127,7 @@ def test_all_critical_severities_are_one_answer_and_their_rows_stand_below():
     b = tables.with_event(tables.with_event(a, "false_accept", [1]), "wrong_info", [1, 2])
     found = tables.compared(a, b)
     assert "2 → 4 calls of 144 with one" in said(answer(found, 2))
-    rows = [line.split()[:7] for line in table(found, 2).splitlines()]
+    rows = [line.removeprefix("   any ").split()[:7] for line in table(found, 2).splitlines()]
     assert ["S4", "or", "S5", "2", "4", "2", "0"] in rows
     assert ["S5", "1", "2", "1", "0"] in [row[:5] for row in rows]
     assert ["S4", "1", "3", "2", "0"] in [row[:5] for row in rows]
@@ -136,7 +140,7 @@ def test_as_many_errors_in_other_calls_are_no_relief():
         answer(tables.compared(a, tables.with_event(b, "unverified_action", [6])), 2).split()
     )
     assert "No more than before: 2 → 2 calls" in text
-    assert "1 call has an S5 error under B and none under A." in text
+    assert "1 call has an S5 error under B and none under A, which may be chance (1 → 1" in text
 
 
 def test_none_in_n_comes_with_its_bound():
@@ -153,7 +157,8 @@ def test_none_in_n_comes_with_its_bound():
 def test_waits_that_are_never_answered_are_said_though_too_few_to_decide():
     found = tables.compared(waits=(tables.agent_waits(), tables.agent_waits(never=2)))
     text = " ".join(answer(found, 3).split())
-    assert "Waits without any answer: 0 of 240 → 2 of 240, which may be chance" in text
+    lost = "Worse, which may be chance: waits without any answer 0 of 240 → 2 of 240 (slow turns,"
+    assert lost in text
     rows = said(table(found, 3))
     assert "without any answer 0/240 2/240" in rows
     assert "counts as longer than all others" in rows
@@ -168,7 +173,7 @@ def test_slower_waits_are_a_no():
 def test_cost_is_said_not_to_be_there_and_passes_that_cost_more_are_shown():
     text = said(answer(worse(), 4))
     assert "Not told (give --costs or --bundles). Calls are about as long (60.3 → 60.3 s)" in text
-    assert "for each call that passes, 90.4 → 131.6 s are spent" in text
+    assert "for each call that passes, 90.4 → 131.6 s are spent." in text
     assert "seconds for each pass" in table(worse(), 4)
 
 
@@ -190,21 +195,133 @@ def test_no_line_is_wider_than_a_terminal_and_nothing_from_outside_steers_it():
     assert "\u202e" not in "".join(lines)
 
 
-def test_a_call_that_moved_stands_with_its_reason_and_both_ids():
-    moved = pl.DataFrame(
+def listed(name, outcome, *, of=1, call="hasty", **causes):
+    """Return a row of the calls that are shown."""
+    lists = {"appeared": [], "went": [], "stayed": []} | causes
+    return pl.DataFrame(
         {
             "scenario_id": ["s1"],
             "condition": ["clean"],
             "group": ["g"],
             "trial": [0],
-            "outcome": ["broken"],
+            "outcome": [outcome],
             "call_id_a": ["one"],
-            "call_id_b": [HOSTILE],
-            "appeared": [["slow_turn", "goal"]],
-            "went": [[]],
+            "call_id_b": [call],
+            "listed": [name],
+            "of": [of],
+            **{key: [value] for key, value in lists.items()},
         },
-        schema_overrides={"went": pl.List(pl.String)},
+        schema_overrides=dict.fromkeys(lists, pl.List(pl.String)),
     )
+
+
+def calls_shown(found, rows, events=None):
+    details = {"a": {}, "b": {"hasty": {"events": events or {}, "goal": None}}}
+    severity = {event.name: event.severity for event in tables.protocol.events}
+    lines = comparison_lines(found, moved=pl.concat(rows), details=details, severity=severity)
+    return said("\n".join(lines).partition("\n5. Calls that moved")[2])
+
+
+def test_a_call_with_a_new_critical_event_is_named_though_it_failed_before():
+    rows = [
+        listed("critical", "still_failing", appeared=["unverified_action"], stayed=["goal"]),
+        listed("still_failing", "still_failing", of=7, went=["slow_turn"]),
+    ]
+    text = calls_shown(worse(), rows)
+    assert "1 call with a new S4 or S5 event (under B and not under A), the gravest first:" in text
+    assert "s1 clean g, fails under both B only: S5 unverified_action both: goal not" in text
+    assert "48 fail under both 41 of them stand above s1 clean g A only: S3 slow_turn" in text
+    assert "and 6 more: --json prints and --out DIR writes all of them" in text
+    assert "The rows of 2 count every call with an event, whatever else it has" in text
+
+
+@pytest.mark.parametrize(
+    ("no_reply", "words"),
+    [
+        (True, "S3 slow_turn (no reply within 4195 ms, limit 3000 ms)"),
+        (False, "S3 slow_turn (4195 ms until the reply, limit 3000 ms)"),
+        (None, "S3 slow_turn (4195 ms, limit 3000 ms)"),
+    ],
+)
+def test_a_wait_without_a_reply_does_not_read_like_an_answer(no_reply, words):
+    event = {"value": 4195, "threshold": 3000, "source": "audio", "no_reply": no_reply}
+    rows = [listed("broken", "broken", appeared=["slow_turn"])]
+    assert words in calls_shown(worse(), rows, {"slow_turn": event})
+
+
+def test_an_agent_fault_is_called_one():
+    a = tables.agent_calls()
+    here = pl.int_range(pl.len()) == 1
+    fault = a.with_columns(
+        state=pl.when(here).then(pl.lit("agent_fault")).otherwise("state"),
+        goal=pl.when(here).then(pl.lit(False)).otherwise("goal"),
+        passed=pl.col("passed") & ~here,
+    )
+    found = tables.compared(a, fault)
+    assert "Broken by (a call counts once, by its gravest): agent fault" in said(answer(found, 5))
+    assert found.document()["causes"] == [{"outcome": "broken", "cause": "agent_fault", "n": 1}]
+    rows = [listed("broken", "broken", appeared=["agent_fault", "goal"])]
+    assert "agent fault: the agent's side cut the call off goal not reached" in calls_shown(
+        found, rows
+    )
+
+
+def with_barge_ins(found, a, b):
+    """Return a comparison with attempts in twelve scenarios, so many of five yielded to."""
+    sides = [
+        pl.DataFrame(
+            {
+                "kind": "attempt",
+                "cluster": [f"s{at:02}" for at in range(12)],
+                "yielded": [each + (at % 2) for at in range(12)],
+                "n": 5,
+            },
+            schema_overrides={"n": pl.Int64},
+        )
+        for each in (a, b)
+    ]
+    made = barge_in_differences(*sides, resampling=tables.resampling)
+    return replace(found, barge_ins=made)
+
+
+def test_an_agent_that_yields_less_is_said_to_and_stands_in_the_table():
+    found = with_barge_ins(tables.compared(), 3, 0)
+    assert "No: barge-ins yielded to 42 of 60 → 6 of 60." in said(answer(found, 3))
+    assert "barge-ins 42/60 6/60 −60" in said(table(found, 3))
+    assert found.document()["barge_ins"][0]["yielded_b"] == 6
+    better = with_barge_ins(tables.compared(), 0, 3)
+    assert "Yes, and better: barge-ins yielded to" in said(answer(better, 3))
+    assert "barge-in" not in answer(tables.compared(), 3)
+
+
+def test_a_lower_p95_is_not_better_while_slow_turns_rise():
+    slow, fast = tables.agent_waits(slow=20), tables.agent_waits()
+    a = tables.agent_calls()
+    lower = said(answer(tables.compared(waits=(slow, fast)), 3))
+    assert "slowest twentieth of waits (p95) 4000 ms → 833 ms" in lower
+    more = tables.compared(a, tables.with_event(a, "slow_turn", [1]), waits=(slow, fast))
+    text = said(answer(more, 3))
+    assert "slowest twentieth" not in text
+    assert "Worse, which may be chance: calls with a slow turn 48 → 49 of 144" in text
+
+
+def test_waits_cut_short_stand_beside_the_n_of_waits():
+    found = tables.compared()
+    found = replace(found, waits=(replace(found.waits[0], cut_short=(31, 25)),), censored=(31, 25))
+    text = said(table(found, 3))
+    assert "all waits (A 240 + 31 cut short, B 240 + 25 cut short)" in text
+    assert "31 waits of A and 25 of B that the call ended in" in text
+
+
+def test_a_quantile_without_an_answer_has_a_footnote():
+    text = said(table(tables.compared(waits=(tables.agent_waits(), tables.agent_waits(13))), 3))
+    assert "p95* " in text
+    assert "* 'no answer': so many of these waits were never answered" in text
+    assert "A wait without any answer is a slow_turn too (2)" in text
+
+
+def test_a_call_that_moved_stands_with_its_reason_and_both_ids():
+    moved = listed("broken", "broken", of=12, call=HOSTILE, appeared=["slow_turn", "goal"])
     event = {"value": 4195, "threshold": 3000, "source": "audio"}
     goal = {"verdict": False, "reason": HOSTILE}
     details = {"a": {}, "b": {HOSTILE: {"events": {"slow_turn": event}, "goal": goal}}}
@@ -213,7 +330,7 @@ def test_a_call_that_moved_stands_with_its_reason_and_both_ids():
     assert "S3 slow_turn (4195 ms, limit 3000 ms)" in text
     assert "goal not reached: \\x1b[31m<b>" in text
     assert "\x1b" not in text
-    assert "more: --out DIR" in text
+    assert "and 11 more: --json prints and --out DIR" in text
 
 
 def test_the_gate_that_decides_stands_last():
@@ -366,6 +483,52 @@ def test_corrected_scores_stand_apart_from_the_raw_ones_as_an_estimate():
     assert table(found, 1) == table(plain, 1)
 
 
+def priced(costs):
+    """Return a comparison whose calls are a0, b0, a1 …, with what these costs tell."""
+    found = worse()
+    pairs = found.pairing.pairs.with_columns(
+        call_id_a=pl.format("a{}", pl.int_range(pl.len())),
+        call_id_b=pl.format("b{}", pl.int_range(pl.len())),
+    )
+    told = cost_differences(pairs, costs, resampling=tables.resampling) if costs else ()
+    return replace(found, priced=priced_pairs(pairs, costs), costs=told)
+
+
+def some_costs(n, *units, step=1):
+    return {
+        f"{side}{at}": (Decimal(200 + (60 + at % 7) * (side == "b")) / 1000, unit)
+        for side, unit in zip("ab", units, strict=True)
+        for at in range(0, n, step)
+    }
+
+
+@pytest.mark.parametrize(
+    ("costs", "words"),
+    [
+        ({}, "Not told: what --costs or --bundles name holds no cost of any call."),
+        (
+            {"a1": (Decimal(1), "USD"), "x": (Decimal(1), "USD")},
+            "Not told: 0 of 144 pairs are priced on both sides. Of 2 calls with a cost, 1 are A's "
+            "of these pairs and 0 B's.",
+        ),
+        (
+            some_costs(144, "USD", None),
+            "Not told: 144 of 144 pairs are priced, none of them in one currency (A USD, B (no "
+            "currency is named)).",
+        ),
+        (some_costs(144, "USD", "USD", step=3), "48 of 144 pairs priced in USD. It rose: a call"),
+        (some_costs(144, None, None), "It rose: a call costs 0.2000 → 0.2630 (no currency is"),
+        (some_costs(12, "USD", "USD"), "12 of 144 pairs priced in USD. Cannot tell (fewer than 10"),
+    ],
+    ids=["none", "one side", "two currencies", "some pairs", "no currency", "one scenario"],
+)
+def test_cost_says_what_was_found_where_it_was_looked_for(costs, words):
+    text = said(answer(priced(costs), 4))
+    assert words in text
+    assert "give --costs" not in text
+    assert "cluster" not in text
+
+
 def test_cost_is_answered_with_a_pass_beside_a_call():
     found = worse()
     pairs = found.pairing.pairs.with_columns(
@@ -381,6 +544,15 @@ def test_cost_is_answered_with_a_pass_beside_a_call():
     rows = said(table(found, 4))
     assert "a call 0.2020 0.2630 +0.0610 (+0.0608 to +0.0612)" in rows
     assert "for each pass 0.3030 0.5737 +0.2707 (+0." in rows
+
+
+def test_what_calls_without_a_partner_could_change_is_said_in_words():
+    a = tables.agent_calls()
+    text = said(table(tables.compared(a, a.filter(pl.int_range(pl.len()) > 9)), 1))
+    assert (
+        "10 calls have no partner. Had the missing ones come out as badly for B as can be, the "
+        "difference would be −4.2 points; as well as can be, +2.8." in text
+    )
 
 
 def test_each_slice_says_what_became_of_its_calls():
