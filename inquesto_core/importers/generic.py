@@ -298,7 +298,7 @@ def _turns(
         speaker = chosen(row, part["speaker"])
         if speaker is not None and speaker.value is None:
             continue  # mapped to null: neither side's words
-        if speaker is None or speaker.value not in {"caller", "agent"}:
+        if speaker is None or speaker.value not in ("caller", "agent"):
             found = "has no speaker" if speaker is None else f"is spoken by {speaker.shown()}"
             row.refuse(found, "caller or agent", 'map the speakers in the mapping\'s "turns"')
         spoken = chosen(row, part["text"])

@@ -63,7 +63,7 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
 
 def _lengths(call: Node) -> tuple[ToldLength, ...]:
     told = call.get("duration")
-    if told is None or told.value in {"", "-1"}:
+    if told is None or told.value in ("", "-1"):
         return ()
     length_ms = milliseconds(told, "s")
     return (ToldLength(field="duration", shown=told.shown(), unit="seconds", length_ms=length_ms),)

@@ -58,6 +58,14 @@ def test_a_trace_beside_an_export_is_no_export_of_its_own(tmp_path, name):
     assert len(read(done.folders[0]).trace.calls) == 1
 
 
+@pytest.mark.parametrize("length", [[], {}, [[11]], True], ids=str)
+def test_a_length_that_is_no_number_is_refused_by_its_field(tmp_path, length):
+    source = write_json(tmp_path / "in" / "RE1.json", twilio_recording(duration=length))
+    noise(tmp_path / "in" / "RE1.wav")
+    problem = refusal("twilio", source, tmp_path / "out", agent="x", caller_channel=0)
+    assert problem.pointer == "/duration"
+
+
 def test_instants_in_seconds_where_milliseconds_are_documented_are_refused_by_field(tmp_path):
     change = {"start_timestamp": STARTED_MS // 1000, "end_timestamp": STARTED_MS // 1000 + 11}
     done = retell(tmp_path, **change)
