@@ -211,10 +211,12 @@ def _exports(folder: Path) -> dict[str, list[str]]:
     options: dict[str, list[str]] = {}
     for platform, case in CASES.items():
         home = _made(folder / platform)
+        # In a folder, what twilio's importer takes is told by its name.
+        before = "recording-" if platform == "twilio" else ""
         for name in case.names:
-            _json(home / name, case.export(Path(name).stem))
+            _json(home / f"{before}{name}", case.export(Path(name).stem))
         for name, value in case.beside.items():
-            _json(home / name, value)
+            _json(home / f"{before}{name}", value)
         said: list[str] = ["--no-audio"]
         for key, value in case.said.items():
             if key == "mapping":
