@@ -31,6 +31,10 @@ __all__ = [
 ]
 
 
+#: Characters of one part of a problem's line, and how many of them are its end.
+_LONGEST_PART, _LONGEST_END = 700, 100
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """One thing that is wrong, in one line.
@@ -63,15 +67,25 @@ class Problem:
         return replace(self, call_id=self.call_id or call_id, file=self.file or file)
 
     def __str__(self) -> str:
-        """Return ``call 0412: trace.json /calls/3/start_ms is -20; expected …; … [code]``."""
-        place = " ".join(part for part in (self.file, self.pointer) if part)
-        head = f"call {self.call_id}: " if self.call_id else ""
-        body = f"{place} {self.found}" if place else self.found
+        """Return ``call 0412: trace.json /calls/3/start_ms is -20; expected …; … [code]``.
+
+        Of a part that is very long, for it quotes what somebody wrote, the middle is left out.
+        """
+        place = " ".join(_short(part) for part in (self.file, self.pointer) if part)
+        head = f"call {_short(self.call_id)}: " if self.call_id else ""
+        found = _short(self.found)
+        body = f"{place} {found}" if place else found
         if self.expected:
-            body += f"; expected {self.expected}"
+            body += f"; expected {_short(self.expected)}"
         if self.remedy:
             body += f"; {self.remedy}"
         return f"{head}{body} [{self.code}]"
+
+
+def _short(text: str) -> str:
+    if len(text) <= _LONGEST_PART:
+        return text
+    return f"{text[: _LONGEST_PART - _LONGEST_END]} … {text[-_LONGEST_END:]}"
 
 
 class InquestoError(Exception):
