@@ -8,6 +8,7 @@ refused alone.
 from __future__ import annotations
 
 import csv
+import errno
 import glob
 import io
 import os
@@ -99,6 +100,8 @@ def _walk(folder: Path) -> Iterator[Path]:
 def read_bytes(path: Path, label: str) -> bytes:
     """Return a file's bytes; one that is too large or cannot be read is refused."""
     try:
+        if path.is_fifo():
+            raise OSError(errno.EINVAL, "it is a pipe")
         with path.open("rb") as file:
             data = file.read(MAX_JSON_BYTES + 1)
     except OSError as exc:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from exported import STARTED_MS, read, refusal, run_import, write_json
@@ -56,6 +58,13 @@ def test_a_trace_beside_an_export_is_no_export_of_its_own(tmp_path, name):
     done = run_import("twilio", folder, tmp_path / "out", agent="x", caller_channel=0)
     assert (done.n_written, done.n_refused) == (1, 0)
     assert len(read(done.folders[0]).trace.calls) == 1
+
+
+def test_a_pipe_in_an_exports_place_is_refused_and_not_waited_for(tmp_path):
+    (tmp_path / "in").mkdir()
+    os.mkfifo(tmp_path / "in" / "a.json")
+    problem = refusal("retell", tmp_path / "in", tmp_path / "out", caller_channel=0)
+    assert (problem.code, problem.found) == ("file_missing", "cannot be read: it is a pipe")
 
 
 @pytest.mark.parametrize("length", [[], {}, [[11]], True], ids=str)
