@@ -97,13 +97,18 @@ def _walk(folder: Path) -> Iterator[Path]:
                 yield path
 
 
+def _beginning(path: Path) -> bytes:
+    """Return as much of a file as may be read, and one byte more."""
+    if path.is_fifo():
+        raise OSError(errno.EINVAL, "it is a pipe")
+    with path.open("rb") as file:
+        return file.read(MAX_JSON_BYTES + 1)
+
+
 def read_bytes(path: Path, label: str) -> bytes:
     """Return a file's bytes; one that is too large or cannot be read is refused."""
     try:
-        if path.is_fifo():
-            raise OSError(errno.EINVAL, "it is a pipe")
-        with path.open("rb") as file:
-            data = file.read(MAX_JSON_BYTES + 1)
+        data = _beginning(path)
     except OSError as exc:
         raise BundleError(
             Problem(
