@@ -38,7 +38,6 @@ from inquesto_core.errors import InstrumentError  # noqa: E402
 from inquesto_core.evidence.spoken_words import spoken_words  # noqa: E402
 from inquesto_core.instruments.audio import decode_call  # noqa: E402
 from inquesto_core.instruments.extract import media_limits  # noqa: E402
-from inquesto_core.instruments.foreground_network import load_network  # noqa: E402
 from inquesto_core.instruments.hearing import hear  # noqa: E402
 from inquesto_core.instruments.model_parts import pinned_model, require_whole_model  # noqa: E402
 from inquesto_core.instruments.transcriber import HeardSide, Transcriber  # noqa: E402
@@ -47,6 +46,7 @@ from inquesto_core.instruments.transcriber_settings import transcriber_settings 
 from inquesto_core.instruments.transcriber_whisper import WhisperTranscriber  # noqa: E402
 from inquesto_core.instruments.vad import SileroVad  # noqa: E402
 from inquesto_core.protocol import load_protocol  # noqa: E402
+from inquesto_core.protocol.foreground_network import load_network  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,10 +24,10 @@ from mixtures import TrueCall, mixtures
 
 from inquesto_core.instruments.foreground import ForegroundParameters, find_stretches
 from inquesto_core.instruments.foreground_features import Traits, measure_frames, relative_traits
-from inquesto_core.instruments.foreground_network import Network
 from inquesto_core.instruments.hearing import hear
 from inquesto_core.instruments.vad import SileroVad
 from inquesto_core.protocol import load_protocol
+from inquesto_core.protocol.foreground_network import Network
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,13 +16,13 @@ from inquesto_core.errors import Problem
 from inquesto_core.evidence.rows import bundle_rows
 from inquesto_core.evidence.tables import TIMING_CARRIED
 from inquesto_core.instruments.audio import Recording, decode_call
-from inquesto_core.instruments.foreground_network import load_network
 from inquesto_core.instruments.hearing import hear
 from inquesto_core.instruments.media_limits import MediaLimits
 from inquesto_core.instruments.recording_checks import check_recording
 from inquesto_core.instruments.transcript_support import supported_turns
 from inquesto_core.instruments.vad_level import LOW_LEVEL
 from inquesto_core.protocol import measurement_digest
+from inquesto_core.protocol.foreground_network import load_network
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

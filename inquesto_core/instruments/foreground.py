@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from inquesto_core.instruments.arrays import Samples
     from inquesto_core.instruments.foreground_features import Frames, Traits
-    from inquesto_core.instruments.foreground_network import Network
+    from inquesto_core.protocol.foreground_network import Network
 
     Bool = NDArray[np.bool_]
     Int = NDArray[np.int64]

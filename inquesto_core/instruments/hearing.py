@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inquesto_core.instruments.arrays import Samples
-    from inquesto_core.instruments.foreground_network import Network
     from inquesto_core.instruments.vad import SileroVad
     from inquesto_core.protocol import Protocol
+    from inquesto_core.protocol.foreground_network import Network
 
     Int = NDArray[np.int64]
     Level = NDArray[np.float32]

@@ -9,6 +9,7 @@ shipped protocol that extends none.
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING, Any
 
 from inquesto_core.canonical import strict_json
@@ -47,7 +48,7 @@ def read_file(path: Path) -> bytes:
         Code ``protocol_unreadable``.
     """
     try:
-        return path.read_bytes()
+        return _bytes_of(path)
     except OSError as exc:
         raise ProtocolError(
             Problem(
@@ -57,6 +58,12 @@ def read_file(path: Path) -> bytes:
                 expected="a readable file",
             )
         ) from exc
+
+
+def _bytes_of(path: Path) -> bytes:
+    if path.is_fifo():  # it would be waited for
+        raise OSError(errno.EINVAL, "it is a pipe")
+    return path.read_bytes()
 
 
 def protocol_folders(folder: Path) -> tuple[Path, ...]:

@@ -29,6 +29,7 @@ from inquesto_core.protocol.definition import (
     VadPin,
     View,
 )
+from inquesto_core.protocol.foreground_network import check_network
 from inquesto_core.protocol.layers import (
     PROTOCOL_FILE,
     protocol_document,
@@ -70,7 +71,8 @@ def load_protocol(name_or_path: str | Path) -> Protocol:
         ``protocol.json`` is not what its schema says.
     ProtocolError
         Codes ``protocol_unknown``, ``protocol_inconsistent``, ``protocol_unreadable``,
-        ``protocol_extends``, ``release_changed``, ``release_missing``, ``release_draft``;
+        ``protocol_extends``, ``foreground_network``, ``release_changed``, ``release_missing``,
+        ``release_draft``;
         ``protocol_method``: it does not decide by failure events (`load_any_protocol`).
     """
     protocol = load_any_protocol(name_or_path)
@@ -132,6 +134,8 @@ def _read(folder: Path) -> Protocol | OutcomeProtocol:
     digest = protocol_digest(folder)
     protocol = _parse(raw, folder, digest)
     check_consistency(protocol)
+    near = protocol.instruments.foreground
+    check_network(protocol.file(near.network), near.features)
     return protocol
 
 

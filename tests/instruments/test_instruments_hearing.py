@@ -18,9 +18,9 @@ from inquesto_core.instruments.foreground import (
     find_background,
     find_foreground,
 )
-from inquesto_core.instruments.foreground_network import Network, load_network
 from inquesto_core.instruments.hearing import BACKGROUND, ECHO, hear
 from inquesto_core.instruments.leak import LeakLimits, find_leaks
+from inquesto_core.protocol.foreground_network import Network, load_network
 
 PINS = PROTOCOL.instruments
 LEAK = LeakLimits.of(PINS.leak)
@@ -251,7 +251,7 @@ def test_a_network_that_cannot_be_used_says_so(content, tmp_path):
 
 
 def test_a_missing_network_says_so(tmp_path):
-    with pytest.raises(ProtocolError, match="restore the protocol folder"):
+    with pytest.raises(ProtocolError, match=r"foreground\.json .*cannot be read"):
         load_network(tmp_path / "foreground.json")
 
 

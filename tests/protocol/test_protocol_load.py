@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import shutil
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -179,3 +182,38 @@ def test_the_schema_names_the_media_limits_that_are_read() -> None:
     media = document["properties"]["media"]
     read = {field.name for field in fields(MediaLimits)}
     assert media["properties"].keys() == set(media["required"]) == read | {"min_duration_ms"}
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """Return a copy of the default protocol's folder, under a draft's name."""
+    shipped = load_protocol(DEFAULT_PROTOCOL).folder
+    return Path(shutil.copytree(shipped, tmp_path / "own"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda row: row.pop("output"), "cannot be read: 'output'"),
+        (lambda row: row["hidden"][0].__setitem__(0, ""), "cannot be read: could not convert string to float"),
+        (lambda row: row["hidden"].pop(), "reads 50 features of a frame, not 51"),
+        (lambda row: row["output"].pop(), "has shapes"),
+    ],
+    ids=["a key is gone", "a text among numbers", "a row is gone", "a weight is gone"],
+)
+def test_a_network_that_cannot_listen_is_refused_before_a_call_is_measured(
+    change: Any, said: str, copied: Path
+) -> None:
+    file = copied / "foreground.json"
+    row = json.loads(file.read_bytes())
+    change(row)
+    file.write_text(json.dumps(row))
+    with pytest.raises(ProtocolError, match=rf"foreground\.json {said}"):
+        load_protocol(copied)
+
+
+def test_a_pipe_in_the_place_of_the_network_is_refused_and_not_waited_for(copied: Path) -> None:
+    (copied / "foreground.json").unlink()
+    os.mkfifo(copied / "foreground.json")
+    with pytest.raises(ProtocolError, match="it is a pipe"):
+        load_protocol(copied)

@@ -14,15 +14,21 @@ import numpy as np
 
 from inquesto_core.canonical import strict_json
 from inquesto_core.errors import Problem, ProtocolError, SchemaError
+from inquesto_core.protocol.layers import read_file
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+    from typing import Any
 
     from numpy.typing import NDArray
 
     Real = NDArray[np.float64]
 
-__all__ = ["Network", "load_network"]
+__all__ = ["Network", "check_network", "load_network"]
+
+#: Features that are read at a frame alone, not around it (`instruments.foreground_features`).
+_AT_THE_FRAME = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,23 +56,51 @@ class Network:
 
 @functools.lru_cache(maxsize=4)
 def load_network(path: Path) -> Network:
-    """Return the network that a file holds, read once.
+    """Return the network that a file holds, read once a process.
 
     Raises
     ------
     ProtocolError
-        ``foreground_network`` where the file is missing or its numbers do not fit together.
+        As `_read_network`.
     """
+    return _read_network(path)
+
+
+def _read_network(path: Path) -> Network:
+    """Return the network that a file holds.
+
+    Raises
+    ------
+    ProtocolError
+        ``protocol_unreadable``; ``foreground_network`` where its numbers do not fit together.
+    """
+    data = read_file(path)
     try:
-        row = strict_json(path.read_bytes())
+        row = strict_json(data)
         hidden, output = np.array(row["hidden"], float), np.array(row["output"], float)
         bias = np.array(row["hidden_bias"], float)
         constant = float(row["output_bias"])
-    except (OSError, KeyError, TypeError, ValueError, SchemaError) as exc:
+    except (KeyError, TypeError, ValueError, SchemaError) as exc:
         raise _unusable(path, f"cannot be read: {exc}") from exc
     if hidden.ndim != 2 or bias.shape != hidden.shape[1:] or output.shape != bias.shape:
         raise _unusable(path, f"has shapes {hidden.shape}, {bias.shape}, {output.shape}")
     return Network(hidden=hidden, hidden_bias=bias, output=output, output_bias=constant)
+
+
+def check_network(path: Path, features: Mapping[str, Any]) -> None:
+    """Raise where the network of a protocol cannot read the features that the protocol names.
+
+    Two features are read at each of ``offsets_ms``, one at every other, the rest at the frame.
+
+    Raises
+    ------
+    ProtocolError
+        ``protocol_unreadable``, ``foreground_network``.
+    """
+    offsets = len(features["offsets_ms"])
+    read, expected = _read_network(path).hidden.shape[0], 2 * offsets + -(-offsets // 2)
+    if read != expected + _AT_THE_FRAME:
+        raise _unusable(path, f"reads {read} features of a frame, not {expected + _AT_THE_FRAME}")
 
 
 def _unusable(path: Path, found: str) -> ProtocolError:
