@@ -195,7 +195,10 @@ def copied(tmp_path: Path) -> Path:
     ("change", "said"),
     [
         (lambda row: row.pop("output"), "cannot be read: 'output'"),
-        (lambda row: row["hidden"][0].__setitem__(0, ""), "cannot be read: could not convert string to float"),
+        (
+            lambda row: row["hidden"][0].__setitem__(0, ""),
+            "cannot be read: could not convert string to float",
+        ),
         (lambda row: row["hidden"].pop(), "reads 50 features of a frame, not 51"),
         (lambda row: row["output"].pop(), "has shapes"),
     ],
