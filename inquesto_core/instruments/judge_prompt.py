@@ -1,7 +1,9 @@
 """The judge's prompt as token ids, in segments.
 
 **S0** is the same for a population, **S1** for a call, **S2** is one question and the beginning of
-its answer; the words that every question of the rubric begins with are evaluated once a call.
+its answer; the words that every question of the rubric begins with are evaluated once a call. S1's
+own first words come in small pieces that end at fixed places, so that of two calls that begin alike
+the second finds what both begin with, whichever was asked first.
 Control tokens (begin of text, begin and end of a turn) are placed here by their ids.
 All text, and above all the transcript, is tokenised with special tokens off, and no control id may
 come out of it: where a vocabulary gives one all the same, its spelling is cut in two and each half
@@ -34,6 +36,7 @@ __all__ = [
     "Tokens",
     "call_segment",
     "common_lead",
+    "pieces",
     "question_segment",
     "shared_segment",
     "text_tokens",
@@ -41,6 +44,9 @@ __all__ = [
 ]
 
 Tokens = tuple[int, ...]
+
+#: After how many of its tokens S1 is cut.
+_CUTS = (2, 4, *range(8, 129, 8))
 
 _PLACE = re.compile(r"\{([a-z]+)\}")
 
@@ -126,7 +132,7 @@ class Prompt:
     @property
     def segments(self) -> tuple[Tokens, ...]:
         """The segments in order, none of them empty; each is evaluated on its own."""
-        return tuple(filter(None, (self.shared, self.call, self.lead, self.question)))
+        return tuple(filter(None, (self.shared, *pieces(self.call), self.lead, self.question)))
 
     @property
     def length(self) -> int:
@@ -254,8 +260,11 @@ def question_segment(
     tokenise: Callable[[str], Sequence[int]],
     chat: ChatFormat,
 ) -> Tokens:
-    """Return S2: one question, the user's turn closed, the model's opened with its first words."""
-    text = _filled(rubric.question, {"question": question_text})
+    """Return S2: one question, the user's turn closed, the model's opened with its first words.
+
+    The turn ends with the question's last word, as in the models' own templates.
+    """
+    text = _filled(rubric.question, {"question": question_text}).rstrip()
     return (
         *text_tokens(text, tokenise, chat),
         chat.turn_end,
@@ -263,6 +272,16 @@ def question_segment(
         chat.turn_start,
         *text_tokens(chat.model + "\n" + rubric.opening, tokenise, chat),
     )
+
+
+def pieces(call: Tokens) -> tuple[Tokens, ...]:
+    """Return S1 in the pieces that are evaluated: small ones at its beginning, then the rest.
+
+    >>> [len(piece) for piece in pieces(tuple(range(21)))]
+    [2, 2, 4, 8, 5]
+    """
+    bounds = [0, *(cut for cut in _CUTS if cut < len(call)), len(call)]
+    return tuple(call[low:high] for low, high in itertools.pairwise(bounds))
 
 
 def common_lead(segments: Sequence[Tokens]) -> Tokens:

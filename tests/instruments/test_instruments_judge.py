@@ -47,9 +47,23 @@ def test_segments_are_shared_between_a_calls_questions_and_between_calls():
     backend = Backend()
     rows_of([A, B], judge(backend))
     first, second, third = backend.asked
-    assert first[:3] == second[:3]
-    assert first[3] != second[3]
+    assert first[:-1] == second[:-1]
+    assert first[-1] != second[-1]
     assert first[0] == third[0]
+
+
+def test_calls_of_one_goal_share_what_they_begin_with_and_others_the_first_words_alone():
+    def begins_alike(one, other):
+        return sum(a == b for a, b in zip(one[:-2], other[:-2], strict=False))
+
+    same = replace(B, goal=A.goal)
+    other = replace(B, goal=f"{A.goal[:6]}, but not the rest")
+    backend = Backend()
+    rows_of([replace(A, questions=("goal_achieved",)), same, other], judge(backend))
+    first, second, third = backend.asked
+    goal = len(backend.tokenise(f" {A.goal}"))
+    assert sum(map(len, first[1 : begins_alike(first, second)])) >= goal - 8
+    assert begins_alike(first, third) == 3  # S0, and two pieces that end within seven characters
 
 
 def test_a_claim_that_begins_like_no_question_shares_the_call_alone():
@@ -57,11 +71,10 @@ def test_a_claim_that_begins_like_no_question_shares_the_call_alone():
     backend = Backend()
     rows_of([replace(A, claims=claims)], judge(backend))
     *_, question, alike, other = backend.asked
-    assert alike[:3] == question[:3]
-    assert other[:2] == question[:2]
-    assert len(other) == 3
+    assert alike[:-1] == question[:-1]
+    assert other[:-1] == question[:-2]
     whole = question_segment(RUBRIC, claims[1][1], backend.tokenise, backend.chat)
-    assert other[2] == whole
+    assert other[-1] == whole
 
 
 def test_nothing_is_asked_twice():

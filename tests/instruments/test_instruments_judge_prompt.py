@@ -142,13 +142,13 @@ def test_the_digest_holds_where_segments_meet():
 
 #: SHA-256 of a prompt's text with control tokens spelled out: a change of wording shows here.
 GOLDEN = {
-    ("goal_achieved", "solvable", None): "69d573eb3cf89418",
-    ("goal_achieved", "handoff", None): "c41fe21e1eb52727",
-    ("goal_achieved", "impostor", "impostor"): "fc78ad9a35aa5163",
-    ("wrong_info", "solvable", None): "6a685f75b72277f8",
-    ("context_loss", "solvable", None): "50f9f3edbe8bdd41",
-    ("disclosed_or_changed", "impostor", "impostor"): "611b51d2b4761df6",
-    ("refused_service", "solvable", "legit"): "23ff7307a7393092",
+    ("goal_achieved", "solvable", None): "0a741583ac6c4c49",
+    ("goal_achieved", "handoff", None): "7a169efb36a33f55",
+    ("goal_achieved", "impostor", "impostor"): "910f383b8c3f4cd8",
+    ("wrong_info", "solvable", None): "ae92f6b80afba0cb",
+    ("context_loss", "solvable", None): "8c2fc89f19ae88da",
+    ("disclosed_or_changed", "impostor", "impostor"): "bdb95201e5dfa1eb",
+    ("refused_service", "solvable", "legit"): "78965d86a76ce1f7",
 }
 
 
