@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
@@ -26,6 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
+
+from inquesto_core.canonical import digest_bytes
 
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
@@ -86,10 +89,20 @@ def prepare(folder: Path, run: Path) -> None:
     shutil.copytree(run, reported)
     stages = make_table("reported_stages", list(_stages(ids)))
     stages.write_parquet(reported / "evidence" / "reported_stages.parquet")
+    _tell_manifest(reported, "evidence/reported_stages.parquet")
     source, out = str(PROJECT / "sample_records"), str(folder / "FAILURES")
     command = ["sample", str(run), "--failures", *FAILED, "--source", source, "--out", out]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         main(command)
+
+
+def _tell_manifest(run: Path, file: str) -> None:
+    """Let the manifest of a run tell a file that was changed."""
+    manifest = json.loads((run / "manifest.json").read_bytes())
+    for each in manifest["outputs"]:
+        if each["file"] == file:
+            each["sha256"] = digest_bytes((run / file).read_bytes())
+    (run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 
 
 def _labels(run: Path) -> str:

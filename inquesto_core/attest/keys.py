@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inquesto_core.errors import InstrumentError, Problem, StoreError
+from inquesto_core.places import read_file_bytes
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -189,8 +190,7 @@ def _keyid(key: Ed25519PublicKey) -> str:
 
 def _read(file: Path, expected: str) -> bytes:
     try:
-        with file.open("rb") as source:
-            return source.read(_MOST_BYTES)
+        return read_file_bytes(file, _MOST_BYTES)
     except OSError as exc:
         raise _no_key(file, expected, exc) from exc
 

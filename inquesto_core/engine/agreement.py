@@ -25,6 +25,7 @@ from inquesto_core.engine.stored import StoredRun, load_run
 from inquesto_core.errors import IncomparableError, Problem, StoreError
 from inquesto_core.events.judged import judged_questions
 from inquesto_core.events.trace import trace_facts
+from inquesto_core.places import read_file_bytes
 from inquesto_core.schema import load
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def ranking_of_runs(paths: Sequence[str | Path]) -> Ranking:
 
 def _read(path: str | Path) -> bytes:
     try:
-        return Path(path).read_bytes()
+        return read_file_bytes(Path(path))
     except OSError as exc:
         raise StoreError(
             Problem(

@@ -55,6 +55,7 @@ from inquesto_core.engine.regression import check_regressions
 from inquesto_core.engine.run_protocol import population_of_run, protocol_of_run
 from inquesto_core.engine.stored import open_run
 from inquesto_core.errors import IncomparableError, Problem, SchemaError
+from inquesto_core.places import read_file_bytes
 from inquesto_core.shipped import schemas_folder
 
 if TYPE_CHECKING:
@@ -254,7 +255,7 @@ def _read_gates(name: str | Path) -> tuple[Gate, ...]:
     shipped = schemas_folder() / f"gates-{RECOMMENDED_GATES}.toml"
     path = shipped if str(name) == RECOMMENDED_GATES else Path(name)
     try:
-        data = path.read_bytes()
+        data = read_file_bytes(path)
     except OSError as exc:
         raise SchemaError(
             Problem(

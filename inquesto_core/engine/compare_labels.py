@@ -20,6 +20,7 @@ from inquesto_core.engine.agreement import answers_of_labels, refuse_other_calls
 from inquesto_core.engine.calibration import labelled_outcomes
 from inquesto_core.errors import IncomparableError, InquestoError, Problem, StoreError
 from inquesto_core.evidence import TABLES
+from inquesto_core.places import read_file_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -133,7 +134,7 @@ def _outcomes(
     stored: StoredRun, path: Path, key: str | Path | None, law: Protocol, people: Population
 ) -> tuple[str, pl.DataFrame]:
     try:
-        data = path.read_bytes()
+        data = read_file_bytes(path)
     except OSError as exc:
         raise StoreError(
             Problem(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from inquesto_core.canonical import at_line, strict_json
 from inquesto_core.errors import Problem, SchemaError
+from inquesto_core.places import read_file_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,7 +62,7 @@ def read_lines(path: str | Path) -> str:
     """
     file = Path(path)
     try:
-        return file.read_bytes().decode("utf-8-sig")
+        return read_file_bytes(file).decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         refuse_row(file.name, f"byte {exc.start}", "is not UTF-8", "UTF-8 text")
     except OSError as exc:

@@ -16,6 +16,7 @@ from inquesto_core.compare.leaderboard import Entry, Leaderboard, build_leaderbo
 from inquesto_core.engine.call_outcomes import told_costs
 from inquesto_core.engine.stored import MANIFEST, open_run
 from inquesto_core.errors import InquestoError, Problem, StoreError
+from inquesto_core.places import read_file_bytes
 from inquesto_core.schema import load
 from inquesto_core.score.completion import cost_of_pass
 
@@ -114,7 +115,7 @@ class _Gathered:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_file_bytes(path)
     except OSError as exc:
         raise StoreError(
             Problem(

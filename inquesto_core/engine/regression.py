@@ -32,7 +32,7 @@ from inquesto_core.engine.review import agent_of_run
 from inquesto_core.engine.run_protocol import population_of_run, protocol_of_run
 from inquesto_core.engine.stored import StoredRun, load_run
 from inquesto_core.errors import BundleError, IncomparableError, InquestoError, Problem, StoreError
-from inquesto_core.places import refuse_inside
+from inquesto_core.places import read_file_bytes, refuse_inside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -295,7 +295,7 @@ def check_regressions(
     """
     file = Path(folder) / SET_FILE
     try:
-        data = file.read_bytes()
+        data = read_file_bytes(file)
     except OSError as exc:
         raise StoreError(
             Problem(

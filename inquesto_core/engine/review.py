@@ -27,6 +27,7 @@ from inquesto_core.engine.run_protocol import population_of_run, protocol_of_run
 from inquesto_core.engine.stored import StoredRun, load_run
 from inquesto_core.errors import IncomparableError, Problem, StoreError
 from inquesto_core.instruments.rubric import Rubric, load_rubric
+from inquesto_core.places import read_file_bytes
 from inquesto_core.report.label_sheet import AskedItem, SheetCall
 
 if TYPE_CHECKING:
@@ -312,7 +313,7 @@ def estimate_review(answers: str | Path, *, key: str | Path | None = None) -> Re
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_file_bytes(path)
     except OSError as exc:
         raise StoreError(
             Problem(

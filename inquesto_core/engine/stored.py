@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,6 +73,8 @@ class StoredRun:
         What its calls were asked to be; None = written by a version that did not keep it.
     decisions, tables
         Of all partitions, or of what was asked for; empty where the run was only opened.
+    as_it_lies : bool
+        Its tables are read whatever the manifest says of them.
     """
 
     folder: Path
@@ -82,11 +85,12 @@ class StoredRun:
     population: Population | None = None
     decisions: pl.DataFrame = field(default_factory=pl.DataFrame)
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    as_it_lies: bool = False
 
     @property
     def inputs(self) -> pl.DataFrame:
         """Return what the run was made of: columns `INPUTS`."""
-        return _read(self.folder, INPUTS_FILE)
+        return self._read(INPUTS_FILE)
 
     @property
     def call_key(self) -> bytes | None:
@@ -105,8 +109,8 @@ class StoredRun:
         Raises
         ------
         StoreError
-            ``run_damaged``: a table that was written is not there, or not whole. One that never
-            was, as by an older version, is empty.
+            ``run_damaged``: a table is not there, or not the one that was written. One that never
+            was written, as by an older version, is empty.
         """
         tables = {}
         for name, wanted in columns.items():
@@ -115,18 +119,36 @@ class StoredRun:
             if self.outputs and file not in self.outputs:
                 tables[name] = empty_table(name).select(wanted)
             else:
-                tables[name] = _read(self.folder, file, wanted)
+                tables[name] = self._read(file, wanted)
         return tables
 
     def part_decisions(self, part: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Return the decision table of a partition, or these columns of it."""
-        return _read(place_of_part(self.folder, part), DECISIONS_FILE, columns)
+        file = place_of_part(self.folder, part) / DECISIONS_FILE
+        return self._read(file.relative_to(self.folder).as_posix(), columns)
 
     def missing_decisions(self) -> pl.DataFrame | None:
         """Return the expected calls that no partition has; None where the only one has them."""
         if not (self.folder / MISSING_FILE).is_file():
             return None
-        return _read(self.folder, MISSING_FILE)
+        return self._read(MISSING_FILE)
+
+    def _read(self, file: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return a table, whose bytes are those that the manifest tells.
+
+        A flipped bit often leaves a whole Parquet file, with other values in it.
+        """
+        data = _file_bytes(self.folder, file)
+        written = None if self.as_it_lies else self.outputs.get(file)
+        if written is not None and digest_bytes(data) != written:
+            raise _not_as_written(self.folder, file)
+        try:
+            return pl.read_parquet(
+                io.BytesIO(data), columns=None if columns is None else [*columns]
+            )
+        except pl.exceptions.PolarsError as exc:
+            found = f"{file} of {self.folder.name} is no whole Parquet file"
+            raise _damaged(found, "the tables that the run wrote") from exc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,6 +262,8 @@ def open_run(path: str | Path, *, as_it_lies: bool = False) -> StoredRun:
     outputs = {each["file"]: each["sha256"] for each in manifest.get("outputs", ())}
     if not as_it_lies:
         _refuse_edited(files, folder, outputs)
+        if not records:
+            raise _damaged(f"{folder.name} has no record", "record.json, or one in records/")
     return StoredRun(
         folder=folder,
         records={str(record["agent_fingerprint"]): record for record in records},
@@ -247,6 +271,7 @@ def open_run(path: str | Path, *, as_it_lies: bool = False) -> StoredRun:
         parts=tuple(parts_of(folder)),
         outputs=outputs,
         population=_stored_population(folder / POPULATION_FILE, manifest),
+        as_it_lies=as_it_lies,
     )
 
 
@@ -254,8 +279,7 @@ def _refuse_edited(files: Sequence[Path], folder: Path, outputs: Mapping[str, st
     for file in files:
         name = file.relative_to(folder).as_posix()
         if file.is_file() and name in outputs and digest_bytes(file.read_bytes()) != outputs[name]:
-            found = f"{name} of {folder.name} is not as the run wrote it"
-            raise _damaged(found, "the file whose SHA-256 stands in manifest.json")
+            raise _not_as_written(folder, name)
 
 
 def load_run(
@@ -266,8 +290,8 @@ def load_run(
     Parameters
     ----------
     tables : iterable of str, optional
-        The evidence tables that are read; default: all that the run has. A run in several
-        partitions keeps none of what the reduction makes but the events.
+        The evidence tables that are read; default: all, and one that was not written is empty. A
+        run in several partitions keeps none of what the reduction makes but the events.
     call_id : str, optional
         Only the partition that would hold this call.
 
@@ -278,12 +302,12 @@ def load_run(
     """
     stored = open_run(path)
     parts = [part_of_call(stored.folder, call_id)] if call_id is not None else stored.parts
-    names = [name for name in TABLES if stored.has_table(name)] if tables is None else tables
+    names = TABLES if tables is None else tables
     columns = {name: tuple(TABLES[name]) for name in names}
     held = [stored.part(part, columns) for part in parts]
     decisions = [stored.part_decisions(part) for part in parts]
-    if (stored.folder / MISSING_FILE).is_file():
-        decisions.append(_read(stored.folder, MISSING_FILE))
+    if (missing := stored.missing_decisions()) is not None:
+        decisions.append(missing)
     return replace(
         stored,
         decisions=pl.concat(decisions),
@@ -291,17 +315,20 @@ def load_run(
     )
 
 
-def _read(folder: Path, file: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    if (folder / file).exists() and not (folder / file).is_file():
-        raise _damaged(f"{file} of {folder.name} is no file", "the tables that the run wrote")
+def _file_bytes(folder: Path, file: str) -> bytes:
+    found = f"{file} of {folder.name} is "
     try:
-        return pl.read_parquet(folder / file, columns=None if columns is None else list(columns))
-    except FileNotFoundError as exc:
-        found = f"{file} of {folder.name} is not there"
-        raise _damaged(found, "the tables that the run wrote") from exc
-    except (OSError, pl.exceptions.PolarsError) as exc:
-        found = f"{file} of {folder.name} is no whole Parquet file"
-        raise _damaged(found, "the tables that the run wrote") from exc
+        if (folder / file).is_file():
+            return (folder / file).read_bytes()
+        found += "no file" if (folder / file).exists() else "not there"
+    except OSError as exc:
+        raise _damaged(found + f"not read: {exc.strerror}", "a table of the run") from exc
+    raise _damaged(found, "the tables that the run wrote")
+
+
+def _not_as_written(folder: Path, file: str) -> StoreError:
+    found = f"{file} of {folder.name} is not as the run wrote it"
+    return _damaged(found, "the file whose SHA-256 stands in manifest.json")
 
 
 def _damaged(found: str, expected: str) -> StoreError:

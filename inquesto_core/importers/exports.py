@@ -8,7 +8,6 @@ refused alone.
 from __future__ import annotations
 
 import csv
-import errno
 import glob
 import io
 import os
@@ -20,6 +19,7 @@ from inquesto_core.bundle.files import MAX_JSON_BYTES
 from inquesto_core.canonical import at_line, strict_json
 from inquesto_core.errors import BundleError, Problem, SchemaError
 from inquesto_core.importers.fields import Node
+from inquesto_core.places import read_file_bytes
 
 __all__ = ["Export", "documents", "find_exports", "read_bytes"]
 
@@ -97,18 +97,10 @@ def _walk(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _beginning(path: Path) -> bytes:
-    """Return as much of a file as may be read, and one byte more."""
-    if path.is_fifo():
-        raise OSError(errno.EINVAL, "it is a pipe")
-    with path.open("rb") as file:
-        return file.read(MAX_JSON_BYTES + 1)
-
-
 def read_bytes(path: Path, label: str) -> bytes:
     """Return a file's bytes; one that is too large or cannot be read is refused."""
     try:
-        data = _beginning(path)
+        data = read_file_bytes(path, MAX_JSON_BYTES + 1)
     except OSError as exc:
         raise BundleError(
             Problem(

@@ -105,7 +105,7 @@ class AskedCall:
     claims : tuple of (question, text)
         Those whose text is the population's: claims among its predicates.
     turns : tuple of SpokenTurn or None
-        None = there is no transcript, and so nothing to read.
+        None = there is no transcript. Without a word in it there is nothing to read.
     markers : Markers or None
         What happened beside the words; None where the rubric asks for none.
     """
@@ -162,10 +162,10 @@ class Judge:
 
     def rows(self, call: AskedCall) -> list[Row]:
         """Return the rows of table ``verdicts`` about one call, a row a question."""
-        if call.turns is None:
+        if not any(turn.text.strip() for turn in call.turns or ()):
             answers = {question: _undetermined(NO_TRANSCRIPT) for question in call.every_question}
         else:
-            n_turns = len(call.turns)
+            n_turns = len(call.turns or ())
             answers = {
                 question: self._answer(prompt, n_turns) for question, prompt in self.prompts(call)
             }

@@ -8,6 +8,7 @@ only for an allowed location, opens remote filesystems: `inquesto_core.places.fi
 from __future__ import annotations
 
 from inquesto_core.places.copying import fetch_folder, publish_folder, require_room
+from inquesto_core.places.files import read_file_bytes
 from inquesto_core.places.local import LocalPlace
 from inquesto_core.places.locate import SCHEMES, allowed_schemes, is_uri, locate, shown
 from inquesto_core.places.outputs import refuse_inside, require_own, write_text
@@ -27,6 +28,7 @@ __all__ = [
     "place_of",
     "publish_folder",
     "read_each",
+    "read_file_bytes",
     "refuse_inside",
     "remove_each",
     "require_own",

@@ -9,11 +9,11 @@ shipped protocol that extends none.
 
 from __future__ import annotations
 
-import errno
 from typing import TYPE_CHECKING, Any
 
 from inquesto_core.canonical import strict_json
 from inquesto_core.errors import Problem, ProtocolError
+from inquesto_core.places import read_file_bytes
 from inquesto_core.shipped import protocols_folder
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def read_file(path: Path) -> bytes:
         Code ``protocol_unreadable``.
     """
     try:
-        return _bytes_of(path)
+        return read_file_bytes(path)
     except OSError as exc:
         raise ProtocolError(
             Problem(
@@ -58,12 +58,6 @@ def read_file(path: Path) -> bytes:
                 expected="a readable file",
             )
         ) from exc
-
-
-def _bytes_of(path: Path) -> bytes:
-    if path.is_fifo():  # it would be waited for
-        raise OSError(errno.EINVAL, "it is a pipe")
-    return path.read_bytes()
 
 
 def protocol_folders(folder: Path) -> tuple[Path, ...]:

@@ -114,7 +114,8 @@ def explain_facts(
         and every other table as a list of rows. ``predicates`` are those of the scenario, with
         their values and evidence. ``words_left_out`` counts what the transcriber gave where
         nobody speaks. A transcript row also has ``cited_by``: the questions whose verdict cites it;
-        a verdict has ``margin``, the lead of the likelier word as a share of both, and ``fragile``.
+        a verdict has ``margin``, the lead of the likelier word as a share of both, ``fragile``, and
+        ``pinned``: the protocol's judge gave it (None = it was stored with the call).
         Text is as it came, not escaped.
 
     Raises
@@ -187,8 +188,9 @@ def _facts(
         if scenario.id == decision["scenario_id"]:
             facts["wants"] = scenario.goal
     facts["in_n"] = decision["state"] in _IN_N
+    undetermined = {row["question"]: row["undetermined"] for row in rows["verdicts"]}
     facts["reasons"] = {
-        code: reason_text(code)
+        code: reason_text(code, undetermined)
         for code in (
             *(decision["reasons"] or ()),
             *(facts["call"]["timing_reasons"] or ()),
@@ -211,6 +213,11 @@ def _facts(
         if any(row["type"] == event.name for row in facts["events"])
     }
     for answer in facts["verdicts"]:
+        answer["pinned"] = (
+            answer["model_sha256"] == protocol.instruments.judge.sha256
+            if answer["source"] == "judge"
+            else None
+        )
         answer["margin"] = verdict_margin(answer)
         answer["fragile"] = (
             None

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["REASONS", "REJECTED", "reason_text"]
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["REASONS", "REJECTED", "UNDETERMINED", "reason_text"]
 
 #: What a reason code means, the part after its colon left out.
 REASONS = {
@@ -55,6 +60,15 @@ REASONS = {
     "wav_truncated": "the WAV breaks off before the end that its header promises",
 }
 
+#: Why an answer is neither true nor false.
+UNDETERMINED = {
+    "judge_unparseable": "what the judge wrote is not exactly one legal answer",
+    "no_transcript": "there is no transcript to read, or nothing in it",
+    "too_long": "prompt and answer do not fit the context that the protocol pins",
+    "undecided": "true and false are equally likely, or no number says how likely",
+    "worker_lost": "every worker that asked the judge about the call was lost",
+}
+
 #: Why sound on a channel is not its party speaking: a letter that stands for it, and words.
 REJECTED = {
     "background": ("b", "behind the party"),
@@ -67,11 +81,19 @@ REJECTED = {
 }
 
 
-def reason_text(code: str) -> str:
+def reason_text(code: str, undetermined: Mapping[str, str | None] | None = None) -> str:
     """Return a reason in plain words with its code; a code that has none stands alone.
+
+    Parameters
+    ----------
+    undetermined : mapping, optional
+        By question, why its answer is neither true nor false.
 
     >>> reason_text("crash"), reason_text("new_code")
     ('the agent crashed (crash)', 'new_code')
     """
-    words = REASONS.get(code.partition(":")[0])
+    kind, _, about = code.partition(":")
+    words = REASONS.get(kind)
+    if kind == "verdict_undetermined" and undetermined is not None:
+        words = UNDETERMINED.get(undetermined.get(about) or "", words)
     return code if words is None else f"{words} ({code})"

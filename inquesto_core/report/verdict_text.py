@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inquesto_core.report.escape import escape_terminal, wrap_columns
+from inquesto_core.report.reasons import UNDETERMINED
 from inquesto_core.report.terminal import WIDTH
 
 if TYPE_CHECKING:
@@ -18,17 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["answer_words", "giver_texts", "verdict_lines", "verdict_margin"]
 
 _SAYS = {True: "yes", False: "no", None: "undetermined"}
-_UNDETERMINED = {
-    "judge_unparseable": "what the judge wrote is not exactly one legal answer",
-    "no_transcript": "there is no transcript to read",
-    "too_long": "prompt and answer do not fit the context that the protocol pins",
-    "undecided": "true and false are equally likely, or no number says how likely",
-    "worker_lost": "every worker that asked the judge about the call was lost",
-}
 _ASKED = {
     "recorded": "stored with the call, not asked of a judge in this run",
     "judge": "asked of the judge in this run",
 }
+
+#: Said of answers of another model than the protocol's.
+NOT_PINNED = "; not the judge that the protocol pins: no measurement under it"
 
 Row = dict[str, Any]
 
@@ -52,7 +49,7 @@ def _wrap(text: str, *, first: str = "  ", rest: str = "    ") -> list[str]:
 def answer_words(row: Row) -> str:
     """Return yes, no, or that and why there is no answer."""
     why = row["undetermined"]
-    left_open = f" ({why}: {_UNDETERMINED.get(why, 'no reason is known')})" if why else ""
+    left_open = f" ({why}: {UNDETERMINED.get(why, 'no reason is known')})" if why else ""
     return f"{_SAYS[row['verdict']]}{left_open}"
 
 
@@ -75,10 +72,11 @@ def _answer_lines(row: Row, fragile_margin: float) -> Iterator[str]:
 
 def giver_texts(facts: Mapping[str, Any]) -> list[str]:
     """Return whose answers they are."""
-    givers = {(row["source"], row["model"]) for row in facts["verdicts"]}
+    givers = {(row["source"], row["model"], row["pinned"]) for row in facts["verdicts"]}
     return [
         f"by {model or 'a judge that is not named'}, {_ASKED.get(source, source)}"
-        for source, model in sorted(givers, key=str)
+        + (NOT_PINNED if pinned is False else "")
+        for source, model, pinned in sorted(givers, key=str)
     ]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inquesto_core.report.call_text import words_at
-from inquesto_core.report.reasons import reason_text
 from inquesto_core.report.timeline_text import format_time
 from inquesto_core.score.tables import EVENT_PREFIX
 
@@ -29,7 +28,7 @@ Row = dict[str, Any]
 def why(facts: Facts, protocol: Protocol) -> str:
     """Return in one or two sentences why the call has the state and outcome that it has."""
     decision = facts["decision"]
-    reasons = "; ".join(reason_text(code) for code in decision["reasons"] or ())
+    reasons = "; ".join(facts["reasons"][code] for code in decision["reasons"] or ())
     state, causes = decision["state"], _failing(facts, protocol)
     if state == "excluded":
         text = f"Outside n: {reasons or 'no reason is stated'}. "
@@ -55,6 +54,8 @@ def why(facts: Facts, protocol: Protocol) -> str:
         text = f"Failed: {'; '.join(causes)}."
     if decision["borderline"]:
         text += " Borderline: within the timing uncertainty this would change."
+    if any(row["pinned"] is False for row in facts["verdicts"]):
+        text += " Its judge is not the one that the protocol pins: that is no score of the call."
     return text
 
 

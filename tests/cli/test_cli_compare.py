@@ -7,6 +7,7 @@ import shutil
 
 import polars as pl
 import pytest
+from edited_runs import as_written
 
 from inquesto_core import cli
 from inquesto_core.engine import score
@@ -32,7 +33,7 @@ def runs(twelve_calls, tmp_path_factory):
         event_false_accept=pl.col("event_false_accept") | hit, passed=pl.col("passed") & ~hit
     )
     table.write_parquet(two / "calls.parquet")
-    return one, two
+    return one, as_written(two)
 
 
 def test_a_reader_finds_each_question_with_its_answer(capsys, runs):

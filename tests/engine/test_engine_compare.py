@@ -344,7 +344,7 @@ def reporting(run, out, *, more, origin="vapi"):
         for at in range(4)
     ]
     make_table("reported_stages", rows).write_parquet(out / "evidence" / "reported_stages.parquet")
-    return out
+    return as_written(out)
 
 
 def test_stages_that_platforms_report_are_compared_over_the_same_pairs(run, other, tmp_path):

@@ -223,7 +223,7 @@ class StumblingBackend(Backend):
 
     def ask(self, segments, *, grammar, max_tokens):
         answer = super().ask(segments, grammar=grammar, max_tokens=max_tokens)
-        is_first = segments[1] == self.asked[0][1]
+        is_first = segments[:-2] == self.asked[0][:-2]
         return replace(answer, text='true,"turn":1,"rea') if is_first else answer
 
     def close(self):

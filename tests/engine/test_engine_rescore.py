@@ -328,3 +328,34 @@ def test_a_pipe_in_a_table_s_place_is_no_table_and_is_not_waited_for(run, tmp_pa
     os.mkfifo(copy / "events.parquet")
     with pytest.raises(StoreError, match=r"events\.parquet of RUN is no file"):
         engine.load_run(copy)
+
+
+def test_a_table_with_other_values_than_were_written_is_refused_though_it_is_whole(run, tmp_path):
+    copy = tmp_path / "RUN"
+    shutil.copytree(run, copy)
+    file = copy / "evidence" / "segments.parquet"
+    pl.read_parquet(file).with_columns(pl.col("end_ms") + 4000).write_parquet(file)
+    with pytest.raises(StoreError, match=r"segments\.parquet of RUN is not as the run wrote it"):
+        engine.rescore(copy, protocol="inquesto-0.2-draft", out=tmp_path / "OUT")
+
+
+def test_a_flipped_bit_anywhere_in_a_table_is_named_with_its_file(run, tmp_path):
+    copy = tmp_path / "RUN"
+    shutil.copytree(run, copy)
+    file = copy / "evidence" / "segments.parquet"
+    whole = file.read_bytes()
+    for at in range(4, len(whole), len(whole) // 23):
+        changed = bytearray(whole)
+        changed[at] ^= 4
+        file.write_bytes(changed)
+        with pytest.raises(StoreError, match=r"segments\.parquet of RUN .*run_damaged"):
+            engine.load_run(copy)
+
+
+def test_a_run_without_its_record_is_damaged(run, tmp_path):
+    copy = tmp_path / "RUN"
+    shutil.copytree(run, copy)
+    for file in (*copy.glob("record.json"), *copy.glob("records/*.json")):
+        file.unlink()
+    with pytest.raises(StoreError, match=r"RUN has no record.*run_damaged"):
+        engine.load_run(copy)

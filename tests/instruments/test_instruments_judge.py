@@ -163,3 +163,11 @@ def test_progress_counts_calls():
     told = []
     judge_calls([A, B], judge(), progress=lambda done, total: told.append((done, total)))
     assert told == [(1, 2), (2, 2)]
+
+
+@pytest.mark.parametrize("texts", [(), ("", "  "), ("\n",)], ids=["no turn", "blank", "a line end"])
+def test_a_transcript_without_a_word_is_not_judged(texts):
+    backend = Backend()
+    (row,) = rows_of([asked("A", *texts)], judge(backend))
+    assert (row["verdict"], row["undetermined"]) == (None, "no_transcript")
+    assert backend.asked == []

@@ -218,5 +218,5 @@ def test_a_network_that_cannot_listen_is_refused_before_a_call_is_measured(
 def test_a_pipe_in_the_place_of_the_network_is_refused_and_not_waited_for(copied: Path) -> None:
     (copied / "foreground.json").unlink()
     os.mkfifo(copied / "foreground.json")
-    with pytest.raises(ProtocolError, match="it is a pipe"):
+    with pytest.raises(ProtocolError, match="a pipe, a socket or a device"):
         load_protocol(copied)

@@ -6,6 +6,7 @@ import shutil
 
 import polars as pl
 import pytest
+from edited_runs import as_written
 
 #: What no page may run, reorder or hide.
 HOSTILE = (
@@ -60,7 +61,7 @@ def with_text(run, folder, text):
             value = f'{{"{text}-key":"{text}-value"}}'.replace("\x00", "").replace("\x1b", "")
             frame = frame.with_columns(arguments=pl.lit(value), result=pl.lit(value))
         frame.write_parquet(file)
-    return folder
+    return as_written(folder)
 
 
 @pytest.fixture(scope="session")

@@ -373,6 +373,36 @@ def test_what_is_no_answer_is_shown_as_it_was_written():
     assert 'wrote {"verdict":true,"tu\\x1b' in text
 
 
+@pytest.mark.parametrize(
+    ("sha256", "pinned"), [("a" * 64, False), (PROTOCOL.instruments.judge.sha256, True)]
+)
+def test_answers_of_another_judge_than_the_pinned_are_no_score_and_are_told_so(sha256, pinned):
+    tables = make_tables(verdicts=[judged_row(model_sha256=sha256)])
+    text = " ".join(explain(tables).split())
+    assert ("no score of the call" in text, "not the judge that the protocol pins" in text) == (
+        not pinned,
+        not pinned,
+    )
+    (row,) = explain_facts("c1", tables, make_decisions({}), PROTOCOL)["verdicts"]
+    assert row["pinned"] is pinned
+
+
+@pytest.mark.parametrize(
+    ("undetermined", "said"),
+    [
+        ("too_long", "Not evaluated, because prompt and answer do not fit the context"),
+        ("no_transcript", "Not evaluated, because there is no transcript to read, or nothing in"),
+        ("undecided", "Not evaluated, because true and false are equally likely"),
+    ],
+)
+def test_the_headline_says_why_the_judge_has_no_answer(undetermined, said):
+    row = judged_row(question="goal_achieved", verdict=None, undetermined=undetermined)
+    reasons = ["verdict_undetermined:goal_achieved"]
+    assert why(
+        make_tables(verdicts=[row]), state="not_evaluated", passed=None, reasons=reasons
+    ).startswith(said)
+
+
 def test_a_recorded_verdict_has_no_margin():
     row = {"question": "wrong_info", "verdict": True, "source": "recorded"}
     tables = make_tables(verdicts=[row])

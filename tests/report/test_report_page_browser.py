@@ -8,6 +8,7 @@ import statistics
 
 import polars as pl
 import pytest
+from edited_runs import as_written
 
 from inquesto_core.engine.report import report
 
@@ -78,7 +79,7 @@ def two_agents(report_run, tmp_path_factory):
     calls = pl.read_parquet(run / "calls.parquet").with_row_index("at")
     print_ = pl.format("sha256:000000000000000{}", pl.col("at") % 2)
     calls.with_columns(agent_fingerprint=print_).drop("at").write_parquet(run / "calls.parquet")
-    return report(run, out=run.parent / "r.html", audio="none").path
+    return report(as_written(run), out=run.parent / "r.html", audio="none").path
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,7 @@ def many_calls(report_run, tmp_path_factory):
             for at in range(5_000 // 12 + 1)
         ]
         pl.concat(copies).sort("call_id", maintain_order=True).write_parquet(file)
-    return report(run, out=run.parent / "r.html", audio="none").path
+    return report(as_written(run), out=run.parent / "r.html", audio="none").path
 
 
 def rows(page):
