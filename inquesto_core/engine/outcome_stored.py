@@ -12,6 +12,7 @@ from inquesto_core import schema
 from inquesto_core.canonical import digest_bytes
 from inquesto_core.engine.outcome_bundles import OUTCOME_CALLS, OutcomeTables
 from inquesto_core.engine.outcome_reduction import EVIDENCE
+from inquesto_core.engine.run_tables import not_as_written, read_table, run_damaged
 from inquesto_core.engine.stored import INPUTS_FILE, MANIFEST, POPULATION_FILE
 from inquesto_core.errors import Problem, StoreError
 from inquesto_core.protocol import load_population
@@ -75,22 +76,22 @@ def load_outcome(path: str | Path) -> OutcomeRun | None:
     Raises
     ------
     StoreError
-        ``run_damaged``: a table of it is not there, or not whole, or a record is not as the run
-        wrote it.
+        ``run_damaged``: a file of it is not there, or not as the run wrote it.
     """
     folder = Path(path)
     manifest = _manifest(folder)
     method = manifest.get("method")
     if method not in _TABLES:
         return None
-    own = {name: _read(folder, f"{name}.parquet") for name in _TABLES[method]}
-    evidence = {name: _read(folder, f"evidence/{name}.parquet") for name in _SHOWN}
+    outputs = _outputs(manifest)
+    own = {name: read_table(folder, f"{name}.parquet", outputs) for name in _TABLES[method]}
+    evidence = {name: read_table(folder, f"evidence/{name}.parquet", outputs) for name in _SHOWN}
     return OutcomeRun(
         method=method,
         folder=folder,
         manifest=manifest,
         records=_records(folder, manifest, f"{method}_record"),
-        population=load_population(folder / POPULATION_FILE),
+        population=_population(folder, outputs),
         decisions=own.pop("calls"),
         tables={**own, **evidence},
     )
@@ -107,10 +108,11 @@ def outcome_tables(run: OutcomeRun) -> OutcomeTables:
     folder = run.folder
     if not (folder / "evidence/verdicts.parquet").is_file():
         raise _too_old("evidence/verdicts.parquet")
-    tables = {name: _read(folder, f"evidence/{name}.parquet") for name in EVIDENCE}
+    outputs = _outputs(run.manifest)
+    tables = {name: read_table(folder, f"evidence/{name}.parquet", outputs) for name in EVIDENCE}
     if not OUTCOME_CALLS.keys() <= set(tables["calls"].columns):
         raise _too_old("the calls' tags")
-    return OutcomeTables(**tables, inputs=_read(folder, INPUTS_FILE))
+    return OutcomeTables(**tables, inputs=read_table(folder, INPUTS_FILE, outputs))
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
@@ -121,39 +123,35 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
+def _outputs(manifest: dict[str, Any]) -> dict[str, str]:
+    return {each["file"]: each["sha256"] for each in manifest.get("outputs", ())}
+
+
+def _population(folder: Path, outputs: dict[str, str]) -> Population:
+    file = folder / POPULATION_FILE
+    if not file.is_file():
+        raise run_damaged(
+            f"{POPULATION_FILE} of {folder.name} is not there", "the run's population"
+        )
+    if outputs.get(POPULATION_FILE) != digest_bytes(file.read_bytes()):
+        raise not_as_written(folder, POPULATION_FILE)
+    return load_population(file)
+
+
 def _records(folder: Path, manifest: dict[str, Any], schema_name: str) -> dict[str, dict[str, Any]]:
-    outputs = {each["file"]: each["sha256"] for each in manifest.get("outputs", ())}
+    outputs = _outputs(manifest)
     out = {}
     for file in [folder / "record.json", *sorted((folder / "records").glob("*.json"))]:
         if not file.is_file():
             continue
         data, name = file.read_bytes(), file.relative_to(folder).as_posix()
         if outputs.get(name) != digest_bytes(data):
-            raise _damaged(
-                f"{name} of {folder.name} is not as the run wrote it",
-                "the file whose SHA-256 stands in manifest.json",
-            )
+            raise not_as_written(folder, name)
         record = schema.load(data, schema_name, file=name)
         out[str(record["agent_fingerprint"])] = record
+    if not out:
+        raise run_damaged(f"{folder.name} has no record", "record.json, or one in records/")
     return out
-
-
-def _read(folder: Path, file: str) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(folder / file)
-    except (OSError, pl.exceptions.PolarsError) as exc:
-        raise _damaged(
-            f"{file} of {folder.name} cannot be read: {type(exc).__name__}",
-            "the tables that the run wrote",
-        ) from exc
-
-
-def _damaged(found: str, expected: str) -> StoreError:
-    return StoreError(
-        Problem(
-            code="run_damaged", found=found, expected=expected, remedy="score the bundles again"
-        )
-    )
 
 
 def _too_old(what: str) -> StoreError:

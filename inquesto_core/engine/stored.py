@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import polars as pl
 from inquesto_core import schema
 from inquesto_core.canonical import digest_bytes
 from inquesto_core.engine.partitions import part_of_call, parts_of, place_of_part
+from inquesto_core.engine.run_tables import not_as_written, read_table, run_damaged
 from inquesto_core.errors import Problem, StoreError
 from inquesto_core.evidence import TABLES, empty_table
 from inquesto_core.protocol import (
@@ -134,21 +134,8 @@ class StoredRun:
         return self._read(MISSING_FILE)
 
     def _read(self, file: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """Return a table, whose bytes are those that the manifest tells.
-
-        A flipped bit often leaves a whole Parquet file, with other values in it.
-        """
-        data = _file_bytes(self.folder, file)
-        written = None if self.as_it_lies else self.outputs.get(file)
-        if written is not None and digest_bytes(data) != written:
-            raise _not_as_written(self.folder, file)
-        try:
-            return pl.read_parquet(
-                io.BytesIO(data), columns=None if columns is None else [*columns]
-            )
-        except pl.exceptions.PolarsError as exc:
-            found = f"{file} of {self.folder.name} is no whole Parquet file"
-            raise _damaged(found, "the tables that the run wrote") from exc
+        outputs = {} if self.as_it_lies else self.outputs
+        return read_table(self.folder, file, outputs, columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +250,7 @@ def open_run(path: str | Path, *, as_it_lies: bool = False) -> StoredRun:
     if not as_it_lies:
         _refuse_edited(files, folder, outputs)
         if not records:
-            raise _damaged(f"{folder.name} has no record", "record.json, or one in records/")
+            raise run_damaged(f"{folder.name} has no record", "record.json, or one in records/")
     return StoredRun(
         folder=folder,
         records={str(record["agent_fingerprint"]): record for record in records},
@@ -279,7 +266,7 @@ def _refuse_edited(files: Sequence[Path], folder: Path, outputs: Mapping[str, st
     for file in files:
         name = file.relative_to(folder).as_posix()
         if file.is_file() and name in outputs and digest_bytes(file.read_bytes()) != outputs[name]:
-            raise _not_as_written(folder, name)
+            raise not_as_written(folder, name)
 
 
 def load_run(
@@ -315,30 +302,6 @@ def load_run(
     )
 
 
-def _file_bytes(folder: Path, file: str) -> bytes:
-    found = f"{file} of {folder.name} is "
-    try:
-        if (folder / file).is_file():
-            return (folder / file).read_bytes()
-        found += "no file" if (folder / file).exists() else "not there"
-    except OSError as exc:
-        raise _damaged(found + f"not read: {exc.strerror}", "a table of the run") from exc
-    raise _damaged(found, "the tables that the run wrote")
-
-
-def _not_as_written(folder: Path, file: str) -> StoreError:
-    found = f"{file} of {folder.name} is not as the run wrote it"
-    return _damaged(found, "the file whose SHA-256 stands in manifest.json")
-
-
-def _damaged(found: str, expected: str) -> StoreError:
-    return StoreError(
-        Problem(
-            code="run_damaged", found=found, expected=expected, remedy="score the bundles again"
-        )
-    )
-
-
 def _stored_population(file: Path, manifest: dict[str, Any]) -> Population | None:
     if not file.is_file():
         return None
@@ -346,5 +309,5 @@ def _stored_population(file: Path, manifest: dict[str, Any]) -> Population | Non
     scored_with = (manifest.get("population") or {}).get("digest", "")
     if population.digest != scored_with.removeprefix("sha256:"):
         found = f"{POPULATION_FILE} is not the population that the run was scored with"
-        raise _damaged(found, "the file that the run wrote")
+        raise run_damaged(found, "the file that the run wrote")
     return population

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 
 import polars as pl
@@ -117,6 +119,22 @@ def test_a_record_that_was_edited_is_not_believed(tmp_path):
     file.write_text(file.read_text().replace('"agent": "Agent A"', '"agent": "Agent Z"'))
     with pytest.raises(StoreError, match="run_damaged"):
         load_outcome(run.folder)
+
+
+@pytest.mark.parametrize(
+    "file", ["calls.parquet", "signals.parquet", "evidence/transcript.parquet", "population.json"]
+)
+@pytest.mark.parametrize("damage", ["changed", "gone", "a pipe"])
+def test_a_file_of_the_run_that_is_not_as_it_was_written_is_named(tmp_path, file, damage):
+    path = signals_run(tmp_path, call(**CLEAN)).folder / file
+    whole = path.read_bytes()
+    path.unlink()
+    if damage == "changed":
+        path.write_bytes(whole.replace(b"c1", b"c2") if whole.count(b"c1") else whole + b"\n")
+    elif damage == "a pipe":
+        os.mkfifo(path)
+    with pytest.raises(StoreError, match=rf"{re.escape(file)} of .*run_damaged"):
+        load_outcome(tmp_path / "run")
 
 
 def test_a_run_that_keeps_too_little_says_so(tmp_path):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import soundfile
+from fuzz_outcomes import OUTCOME_PROTOCOLS, write_outcome_calls
 
 PROJECT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [
@@ -322,6 +323,9 @@ def build_base(folder: Path) -> dict[str, Any]:
         "--reviewer",
         "ann",
     )
+    write_outcome_calls(folder / "outcomes")
+    for name in OUTCOME_PROTOCOLS:
+        _run("score", folder / "outcomes", "--out", folder / name, "--protocol", name)
     shutil.rmtree(folder / "scratch")
     return {"exports": options}
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fuzz_outcomes import OUTCOME_PROTOCOLS
+
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable
@@ -74,6 +76,26 @@ def _protocol_commands(rng: random.Random, file: str) -> list[Command]:
         ["rescore", "in/run", "--protocol", name, "--out", "out/run", "--workers", "1"],
         ["models", "list", "--protocol", name],
         ["score", "in/two", "--protocol", name, "--out", "out/run", "--workers", "1"],
+    ]
+
+
+def _outcome_commands(rng: random.Random, _: str) -> list[Command]:
+    law = ["--protocol", rng.choice(OUTCOME_PROTOCOLS)]
+    return [
+        ["score", "in/outcomes", "--out", "out/run", *law],
+        ["score", "in/outcomes", "--out", "out/run", *law, "--json"],
+        ["validate", "in/outcomes"],
+    ]
+
+
+def _outcome_run_commands(_: random.Random, file: str) -> list[Command]:
+    run = "/".join(file.split("/")[:2])
+    return [
+        ["explain", run, "c1"],
+        ["explain", run, "c2", "--json"],
+        ["rescore", run, "--protocol", run.removeprefix("in/"), "--out", "out/run"],
+        ["compare", run, run],
+        ["verify", run],
     ]
 
 
@@ -238,6 +260,22 @@ def kinds(exports: dict[str, list[str]]) -> dict[str, Kind]:
         "transcript": _part("transcript"),
         "state": _part("state"),
         "verdicts": _part("verdicts"),
+        "outcome": Kind(
+            needs=("outcomes",),
+            files=(("outcomes/c1/*.json", "json"), ("outcomes/population.json", "json")),
+            commands=_outcome_commands,
+            weight=3,
+        ),
+        "outcome-run": Kind(
+            needs=OUTCOME_PROTOCOLS,
+            files=tuple(
+                (f"{name}/{pattern}", form)
+                for name in OUTCOME_PROTOCOLS
+                for pattern, form in (("*.json", "json"), ("*.parquet", "bytes"))
+            ),
+            commands=_outcome_run_commands,
+            weight=2,
+        ),
         "wav": _sound("wav", "c2"),
         "flac": _sound("flac", "c1"),
         "ogg": _sound("ogg", "c3"),
