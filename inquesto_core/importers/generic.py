@@ -20,6 +20,7 @@ from inquesto_core.importers.fields import Node
 from inquesto_core.importers.heard import heard_until
 from inquesto_core.importers.mapping import (
     called_columns,
+    called_keys,
     chosen,
     columns_of,
     instant,
@@ -94,6 +95,7 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
     recording_ms = instant(call, mapping, "recording_started")
     recording_ms = options.recording_started_ms if recording_ms is None else recording_ms
     tools, problems = _tools(call, export, call_id, mapping, recording_ms)
+    problems = (*_keys_missing(call, call_id, mapping), *problems)
     started_ms, ended_ms = instant(call, fields, "started_at"), instant(call, fields, "ended_at")
     tags = _texts(call, mapping.get("tags", {}))
     facts = {**{f"tag.{name}": value for name, value in tags.items()}}
@@ -129,6 +131,28 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
         timing_reasons=tuple(mapping.get("timing_reasons", ())),
         inferred=() if "recording_started" in mapping else start_note(options.recording_started_ms),
         problems=problems,
+    )
+
+
+def _keys_missing(call: Node, call_id: str, mapping: Row) -> tuple[Problem, ...]:
+    """Return a warning where the call has no key of the name that the mapping gives, null or not.
+
+    In a table each call has every column of the head, and one that is not there is refused.
+    """
+    there = call.members()
+    missing = [key for key in called_keys(mapping) if key not in there]
+    if not missing or call.file.lower().endswith(".csv"):
+        return ()
+    return (
+        Problem(
+            code="mapped_key_missing",
+            call_id=call_id,
+            found=f"has no {', '.join(missing)}; keys are " + ", ".join(sorted(there)),
+            expected="the keys that the mapping names",
+            remedy="correct the name in the mapping; where the export leaves out what is not "
+            "known, nothing is to be done",
+            level="warning",
+        ),
     )
 
 

@@ -17,6 +17,7 @@ from inquesto_core.importers.fields import Node, problem_at
 
 __all__ = [
     "called_columns",
+    "called_keys",
     "chosen",
     "columns_of",
     "instant",
@@ -44,6 +45,16 @@ def called_columns(mapping: Mapping[str, Any]) -> tuple[str, ...]:
         if "file" not in part and part.get("rows", "/rows") == "/rows":
             found |= set(columns_of(part))
     return tuple(sorted(found))
+
+
+def called_keys(mapping: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the keys of a call's own object that a mapping reads or goes through, sorted."""
+    own = ("call", "config", "tags", "facts", "state")
+    values = [value for name in own for value in mapping.get(name, {}).values()]
+    values += [mapping.get(name) for name in ("recording_started", "hang_up", "transfer")]
+    places = [value.get("from") if isinstance(value, Mapping) else value for value in values]
+    found = {place.lstrip("/").split("/")[0] for place in places if isinstance(place, str)}
+    return tuple(sorted(found - {""}))
 
 
 def columns_of(part: Mapping[str, Any]) -> tuple[str, ...]:

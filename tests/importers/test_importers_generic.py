@@ -119,3 +119,17 @@ def test_turns_may_lie_in_a_file_beside_the_calls(tmp_path):
     path = write_json(tmp_path / "mapping.json", mapping)
     done = run_import("generic", folder / "calls.csv", tmp_path / "out", mapping=path)
     assert [turn.text for turn in read(done.folders[0]).transcript.turns] == ["Hello"]
+
+
+def test_a_key_that_no_call_has_is_told_with_those_that_it_has(tmp_path):
+    call = {**GENERIC_MAPPING["call"], "ended_at": {"from": "/endd", "unit": "epoch_s"}}
+    path = write_json(tmp_path / "mapping.json", {**GENERIC_MAPPING, "call": call})
+    source = write_json(tmp_path / "in" / "calls.json", {"calls": [generic_call()]})
+    base_audio(tmp_path / "in" / "g-1.wav")
+    (problem,) = (
+        problem
+        for problem in run_import("generic", source, tmp_path / "out", mapping=path).problems
+        if problem.code == "mapped_key_missing"
+    )
+    assert problem.found.startswith("has no endd; keys are ")
+    assert problem.level == "warning"
