@@ -19,7 +19,7 @@ from inquesto_core.bundle import Ended, Inferred, ToolCall, TranscriptTurn
 from inquesto_core.canonical import strict_json
 from inquesto_core.errors import Problem
 from inquesto_core.importers.clock import instant_ms, instant_text, since, start_note
-from inquesto_core.importers.draft import Draft, ImportOptions, Track
+from inquesto_core.importers.draft import Draft, ImportOptions, ToldLength, Track
 from inquesto_core.importers.exports import read_bytes
 from inquesto_core.importers.facts import known_facts
 from inquesto_core.importers.fields import Node, problem_at
@@ -102,11 +102,22 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
         tools=tools if is_told else None,
         turns=_turns(items, start_ms, options) if is_told else None,
         turn_times=("metrics/started_speaking_at", "seconds"),
+        lengths=_lengths(closed, at_ms),
         stages=_stages(items, options),
         facts=known_facts({"room": (call.text("room"),), "tag.room": (call.text("room"),)}),
         ended_ms=() if at_ms is None else ((at_ms, "the session's close"),),
         inferred=(*start_note(options.recording_started_ms), *_inferred(reason, egress, options)),
         problems=problems,
+    )
+
+
+def _lengths(closed: Sequence[Node], at_ms: int | None) -> tuple[ToldLength, ...]:
+    """Return how long the recording would be by the session's close."""
+    if at_ms is None:
+        return ()
+    shown = closed[-1].need("created_at").shown()
+    return (
+        ToldLength(field="events: close, created_at", shown=shown, unit="seconds", length_ms=at_ms),
     )
 
 

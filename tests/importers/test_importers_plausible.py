@@ -9,6 +9,7 @@ import pytest
 from exported import STARTED_MS, read, refusal, run_import, write_json
 from platform_exports import (
     generic_call,
+    livekit_report,
     own_trace,
     retell_call,
     twilio_recording,
@@ -323,3 +324,15 @@ def test_no_folder_is_left_where_all_was_refused(tmp_path):
     source = write_json(tmp_path / "in" / "v.json", vapi_call())
     run_import("vapi", source, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_session_that_closes_far_from_the_recordings_end_is_of_another_unit_or_call(tmp_path):
+    report = livekit_report()
+    for event in report["events"]:
+        if event["type"] == "close":
+            event["created_at"] = STARTED_MS / 1000 + 11_000
+    source = write_json(tmp_path / "in" / "report.json", report)
+    noise(tmp_path / "in" / "AJ_1.wav")
+    done = run_import("livekit", source, tmp_path / "out", agent="x", recorder="session")
+    assert "length_implausible" in codes(done)
+    assert read(done.folders[0]).call.timing_reasons == ("duration_mismatch",)
