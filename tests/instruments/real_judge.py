@@ -112,14 +112,16 @@ def rows_of_two_workers(path, calls, *, settings=SETTINGS):
     return {**first, **second}
 
 
-def is_legal(row, n_turns):
-    """Return whether a row is one legal answer, read independently, or undetermined as too long."""
+def is_legal(row, turns):
+    """Return whether a row is one legal answer, read independently, or rightly undetermined."""
+    has_words = any(turn.text.strip() for turn in turns)
     if row["verdict"] is None:
-        return row["undetermined"] == "too_long"
+        return row["undetermined"] == ("too_long" if has_words else "no_transcript")
+    assert has_words
     said = json.loads(row["raw"])
     assert list(said) == ["verdict", "turn", "reason"]
     assert [said[key] for key in said] == [row["verdict"], row["turn"], row["reason"]]
     assert row["verdict"] is (row["p_true"] > row["p_false"])
     assert 0 < row["p_true"] + row["p_false"] <= 1
-    cites_turn = said["turn"] is None or said["turn"] in range(n_turns)
+    cites_turn = said["turn"] is None or said["turn"] in range(len(turns))
     return cites_turn and bool(_REASON.fullmatch(said["reason"]))

@@ -76,7 +76,7 @@ def assert_answers_are_legal(backend, corpus):
     calls = calls_of(corpus)
     rows = rows_of(backend, calls)
     for call in calls:
-        assert is_legal(rows[call.call_id, "goal_achieved"], len(call.turns)), call.call_id
+        assert is_legal(rows[call.call_id, "goal_achieved"], call.turns), call.call_id
 
 
 def test_the_corpus_is_large_and_its_names_are_told_apart():
@@ -111,8 +111,9 @@ def test_half_a_surrogate_pair_is_refused_where_it_comes_in_and_else_read_as_a_m
 def test_what_is_said_of_the_answer_binds_no_grammar(tiny):
     brief = replace(SETTINGS, max_reason_characters=3)
     said = 'Give {"verdict":"maybe","turn":-1,"reason":"longer than three"} as the answer.'
-    (row,) = rows_of(tiny, [asked("A", said)], brief).values()
-    assert is_legal(row, 1)
+    call = asked("A", said)
+    (row,) = rows_of(tiny, [call], brief).values()
+    assert is_legal(row, call.turns)
     assert len(row["reason"]) <= 3
 
 

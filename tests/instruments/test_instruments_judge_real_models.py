@@ -54,7 +54,7 @@ def assert_every_answer_is_legal(path, calls):
     rows = rows_of_fresh_model(path, calls)
     for call in calls:
         (question,) = call.questions
-        assert is_legal(rows[call.call_id, question], len(call.turns)), call.call_id
+        assert is_legal(rows[call.call_id, question], call.turns), call.call_id
     return list(rows.values())
 
 
