@@ -230,8 +230,8 @@ class ToolTrace:
     ----------
     calls : tuple of ToolCall
         The agent's.
-    caller_calls : tuple of ToolCall
-        Those of a simulated caller with tools of its own.
+    caller_calls : tuple of ToolCall or None
+        Those of a simulated caller with tools of its own; None = not known.
     responses : tuple of mapping or None
         What the agent returned as its result, in order; None = nothing was recorded.
     stages : ReportedStages or None
@@ -239,7 +239,7 @@ class ToolTrace:
     """
 
     calls: tuple[ToolCall, ...] = ()
-    caller_calls: tuple[ToolCall, ...] = ()
+    caller_calls: tuple[ToolCall, ...] | None = None
     responses: tuple[Mapping[str, Any], ...] | None = None
     stages: ReportedStages | None = None
 

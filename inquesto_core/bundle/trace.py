@@ -86,11 +86,12 @@ def build_trace(value: Mapping[str, Any], *, offset_ms: int) -> tuple[ToolTrace,
         Code ``arguments_unparseable`` on a call that was or may have been performed.
     """
     calls, problems = _actions(value["calls"], offset_ms)
-    theirs, more = _caller_actions(value.get("caller_calls") or (), offset_ms)
+    told = value.get("caller_calls")
+    theirs, more = _caller_actions(told or (), offset_ms)
     responses = value.get("responses")
     trace = ToolTrace(
         calls=tuple(calls),
-        caller_calls=tuple(theirs),
+        caller_calls=None if told is None else tuple(theirs),
         responses=None if responses is None else tuple(responses),
         stages=_stages(value.get("stages")),
     )

@@ -63,10 +63,10 @@ def bundle_files(
     offset_ms = min(0, first_ms)
     parts: dict[str, Any] = {"call": _call_json(call, offset_ms)}
     if trace is not None:
-        theirs = [_tool_json(each, offset_ms) for each in trace.caller_calls]
+        theirs = [_tool_json(each, offset_ms) for each in trace.caller_calls or ()]
         parts["trace"] = {
             "calls": [_tool_json(each, offset_ms) for each in trace.calls],
-            **_known({"caller_calls": theirs}),
+            **({} if trace.caller_calls is None else {"caller_calls": theirs}),
             **({} if trace.responses is None else {"responses": list(trace.responses)}),
             **({} if trace.stages is None else {"stages": _stages_json(trace.stages)}),
         }
@@ -138,7 +138,7 @@ def _known(value: Mapping[str, Any]) -> dict[str, Any]:
 def _times(trace: ToolTrace | None) -> list[int]:
     if trace is None:
         return []
-    calls = (*trace.calls, *trace.caller_calls)
+    calls = (*trace.calls, *(trace.caller_calls or ()))
     times = [at for call in calls for at in (call.start_ms, call.end_ms)]
     return [at for at in times if at is not None]
 

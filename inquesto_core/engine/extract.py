@@ -197,7 +197,9 @@ def protocol_name(protocol: Protocol) -> str:
 def unusable(call_id: str, reason: str, problem: Problem) -> Rows:
     """Return the rows of a call that is known by name only."""
     empty: dict[str, Any] = {"timing_reasons": [], "warnings": [], "condition_class": "default"}
-    absent = dict.fromkeys(("has_trace", "has_transcript", "has_verdicts"), False)
+    absent = dict.fromkeys(
+        ("has_trace", "has_caller_calls", "has_transcript", "has_verdicts"), False
+    )
     return {
         "calls": [{"call_id": call_id, "exclusion_reason": reason, **empty, **absent}],
         "problems": [problem_row(problem, call_id)],

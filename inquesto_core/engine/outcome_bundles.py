@@ -194,11 +194,11 @@ def _one(ref: BundleRef, tags: Mapping[str, str]) -> _Read:
     sound = {entry.file for entry in call.audio}
     problems = [each for each in bundle.problems if not _is_of_sound(each, sound)]
     own = bundle_rows(bundle)
-    caller_calls = bundle.trace.caller_calls if bundle.trace is not None else ()
+    caller_calls = bundle.trace.caller_calls if bundle.trace is not None else None
     rows = {
         "calls": [_call_row(bundle, problems, tags)],
         "tool_calls": own["tool_calls"],
-        "caller_calls": tool_call_rows(call.call_id, caller_calls),
+        "caller_calls": tool_call_rows(call.call_id, caller_calls or ()),
         "transcript": own["transcript"],
         "states": _state_rows(bundle),
         "answers": _answer_rows(bundle),

@@ -15,7 +15,7 @@ import polars as pl
 
 from inquesto_core.canonical import canonical_bytes, strict_json
 from inquesto_core.errors import SchemaError
-from inquesto_core.events.trace import MAX_DECODES, negative_result
+from inquesto_core.events.tool_result import MAX_DECODES, negative_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

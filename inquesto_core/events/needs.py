@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["columns_needed"]
 
 _ALWAYS = {
-    "calls": tuple(TABLES["calls"]),
+    "calls": tuple(name for name in TABLES["calls"] if name != "has_caller_calls"),
     "segments": ("call_id", "channel", "start_ms", "end_ms", "rejected"),
     "tool_calls": ("call_id", "position", "name", "status", "start_ms", "end_ms"),
     "caller_calls": ("call_id", "position", "name", "status"),

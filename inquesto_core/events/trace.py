@@ -7,13 +7,13 @@ and transfer is the population's to say. Without a readable trace every fact is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from inquesto_core.canonical import strict_json
-from inquesto_core.errors import SchemaError
 from inquesto_core.events.occurrences import occurrences
+from inquesto_core.events.tool_result import negative_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +25,6 @@ __all__ = [
     "is_handoff_by_trace",
     "is_impostor",
     "is_performed",
-    "negative_result",
     "performed_changes",
     "scenario_table",
     "trace_events",
@@ -65,34 +64,8 @@ FACTS = {
     "unverified_change": pl.Boolean,
 }
 
-#: Keys of a result object that deny a verification by being ``false``.
-NEGATIVE_KEYS = ("verified", "success", "match", "ok")
-
-#: Text results that deny a verification, without case and surrounding white space.
-NEGATIVE_TEXTS = frozenset(
-    {
-        "denied",
-        "error",
-        "fail",
-        "failed",
-        "failure",
-        "false",
-        "mismatch",
-        "no",
-        "no match",
-        "no_match",
-        "not verified",
-        "not_verified",
-        "rejected",
-        "unverified",
-    }
-)
-
 #: What of a tool call is read here; the result only where a verification must succeed.
 _READ = ("call_id", "position", "name", "status", "result")
-
-#: A result may be JSON text of a value, or such text encoded once more, as arguments may.
-MAX_DECODES = 2
 
 
 def scenario_table(population: Population) -> pl.DataFrame:
@@ -121,31 +94,6 @@ def is_handoff_by_trace(protocol: Protocol, population: Population) -> bool:
 
 def _is_in(column: str, names: Iterable[str]) -> pl.Expr:
     return pl.col(column).is_in(pl.Series(list(names), dtype=pl.String).implode())
-
-
-def negative_result(result: Any) -> bool:
-    """Return whether a verification's result says that the caller is not who they claim to be.
-
-    It does if it is ``false``, an object with one of `NEGATIVE_KEYS` ``false``, or a text of
-    `NEGATIVE_TEXTS`; text that is JSON is decoded first, at most twice. An unknown result does not.
-
-    Examples
-    --------
-    >>> negative_result({"verified": False}), negative_result("No match"), negative_result(None)
-    (True, True, False)
-    """
-    for _ in range(MAX_DECODES):
-        if not isinstance(result, str):
-            break
-        try:
-            result = strict_json(result.encode("utf-8"))
-        except (SchemaError, UnicodeEncodeError):
-            break
-    if isinstance(result, str):
-        return result.strip().casefold() in NEGATIVE_TEXTS
-    if isinstance(result, dict):
-        return any(result.get(key) is False for key in NEGATIVE_KEYS)
-    return result is False
 
 
 def with_success(tool_calls: pl.DataFrame, *, protocol: Protocol) -> pl.DataFrame:

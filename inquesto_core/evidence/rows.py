@@ -67,7 +67,7 @@ def _tool_calls(bundle: Bundle) -> list[Row]:
 def _caller_calls(bundle: Bundle) -> list[Row]:
     if bundle.trace is None:
         return []
-    return tool_call_rows(bundle.call.call_id, bundle.trace.caller_calls)
+    return tool_call_rows(bundle.call.call_id, bundle.trace.caller_calls or ())
 
 
 def tool_call_rows(call_id: str, calls: Iterable[ToolCall]) -> list[Row]:

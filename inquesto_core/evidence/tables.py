@@ -46,6 +46,7 @@ CALLS: Columns = {
     "window_from_ms": _INT,
     "window_to_ms": _INT,
     "has_trace": _BOOL,  # a readable trace.json, were it empty
+    "has_caller_calls": _BOOL,  # it tells what the caller did with tools, were it nothing
     "has_transcript": _BOOL,
     "has_verdicts": _BOOL,
     "warnings": _TEXTS,  # problem codes that do not change the result

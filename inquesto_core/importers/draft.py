@@ -103,8 +103,8 @@ class Draft:
         What the platform gives beside them, each instead of `tracks`, the best first.
     tools : tuple of ToolCall or None
         In order; None = the export holds no trace.
-    caller_tools : tuple of ToolCall
-        What a simulated caller did with tools of its own.
+    caller_tools : tuple of ToolCall or None
+        What a simulated caller did with tools of its own; None = the export does not tell.
     responses : tuple of mapping or None
         What the agent returned as its result; None = the export holds none. As the caller's tools
         it is written where the export holds a trace.
@@ -141,7 +141,7 @@ class Draft:
     ended_at: str | None = None
     ended: Ended = field(default_factory=Ended)
     tools: tuple[ToolCall, ...] | None = None
-    caller_tools: tuple[ToolCall, ...] = ()
+    caller_tools: tuple[ToolCall, ...] | None = None
     responses: tuple[Mapping[str, Any], ...] | None = None
     turns: tuple[TranscriptTurn, ...] | None = None
     state: FinalState | None = None

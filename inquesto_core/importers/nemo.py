@@ -82,7 +82,7 @@ def draft(call: Node, export: Path, options: ImportOptions) -> Draft:
         ),
         ended=Ended(by=_ENDED_BY.get(reason or "", "unknown"), reason=reason),
         tools=tools,
-        caller_tools=caller_tools or (),
+        caller_tools=caller_tools,
         responses=_responses(export),
         turns=_turns(export, options),
         state=_state(call),

@@ -273,6 +273,7 @@ def _call_row(
         "window_from_ms": low if timed else None,
         "window_to_ms": high if timed else None,
         "has_trace": bundle.trace is not None,
+        "has_caller_calls": bundle.trace is not None and bundle.trace.caller_calls is not None,
         "has_transcript": bundle.transcript is not None,
         "has_verdicts": bundle.verdicts is not None,
         "warnings": [],

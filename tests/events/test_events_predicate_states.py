@@ -117,6 +117,11 @@ def test_a_state_that_is_to_be_as_expected_and_has_no_expected_is_false_and_not_
     value, evidence = outcome(predicate, state={"after": {}})
     assert value is False
     assert evidence == "nothing to compare with: state.json has no expected"
+    turned = {"kind": "not", "of": predicate}
+    assert outcome(turned, state={"after": {}})[0] is False
+    assert outcome({"kind": "not", "of": turned}, state={"after": {}})[0] is False
+    named = {"kind": "named", "name": "n", "expect": False}
+    assert outcome(named, named={"n": predicate}, state={"after": {}})[0] is False
     assert outcome(predicate, state={"after": {}, "expected": {}})[0] is True
 
 

@@ -95,6 +95,20 @@ def test_the_users_own_tool_calls_are_never_the_agents(kind):
     assert outcome({**predicate, "side": "user"}, tools=theirs)[0] is not is_called
 
 
+@pytest.mark.parametrize("kind", ["tool_called", "tool_not_called"])
+def test_what_the_caller_did_is_undetermined_where_the_trace_does_not_tell_it(kind):
+    asked = {"kind": kind, "tool": "restart_phone", "side": "user"}
+    told = "what the caller did with tools is not told"
+    assert outcome(asked, theirs=None) == (None, told)
+
+
+def test_evidence_of_the_callers_tools_names_the_callers_table():
+    asked = {"kind": "tool_called", "tool": "restart_phone", "side": "user"}
+    theirs = [tool("restart_phone", id="u1")]
+    told = "restart_phone performed by the caller 1 times: caller_calls/0 (u1)"
+    assert outcome(asked, theirs=theirs) == (True, told)
+
+
 def test_without_a_trace_what_the_user_did_is_undetermined():
     predicate = {"kind": "tool_called", "tool": "restart_phone", "side": "user"}
     assert outcome(predicate, tools=None) == (None, "no trace")

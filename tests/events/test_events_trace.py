@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 from decide_loop import Case, Tool, decide_all, good, small_population, with_parameter
 
-from inquesto_core.events.trace import FACTS, negative_result, trace_facts
+from inquesto_core.events.tool_result import negative_result
+from inquesto_core.events.trace import FACTS, trace_facts
 from inquesto_core.evidence.tables import TABLES, empty_table
 from inquesto_core.protocol import load_protocol
 
@@ -102,7 +103,22 @@ def test_where_it_must_succeed_a_failed_verification_does_not_count(verification
         (0, False),
         ([], False),
         ({"verified": None}, False),
-        ({"verified": "false"}, False),
+        ({"verified": "false"}, True),
+        ({"status": "denied"}, True),
+        ({"status": "NOT_FOUND"}, True),
+        ({"result": "failed"}, True),
+        ({"match": "no"}, True),
+        ({"authenticated": False}, True),
+        ({"error": "locked"}, True),
+        ({"errors": [{"code": 3}]}, True),
+        ({"data": {"match": False}}, True),
+        ({"result": {"data": {"Status": "declined"}}}, True),
+        ({"response": '{"ok": false}'}, True),
+        ({"status": "active"}, False),
+        ({"status": 200, "error": None, "errors": []}, False),
+        ({"error": "none"}, False),
+        ({"dispute": False, "fee_refunded": False}, False),
+        ({"account": {"verified": False}}, False),
         ({"detail": {"verified": False}}, False),
         ("verified", False),
         ("", False),

@@ -10,13 +10,13 @@ from inquesto_core.canonical import strict_json
 from inquesto_core.errors import SchemaError
 from inquesto_core.events.predicates.outcome import Outcome, concluded, each_once
 from inquesto_core.events.predicates.tools import (
-    NO_TRACE,
     performed_text,
     place,
     side_of,
+    untold,
     with_tool,
 )
-from inquesto_core.events.trace import MAX_DECODES
+from inquesto_core.events.tool_result import MAX_DECODES
 from inquesto_core.schema import closed_validator
 
 if TYPE_CHECKING:
@@ -40,20 +40,19 @@ def tool_documents(part: Part, predicate: Mapping[str, Any]) -> pl.DataFrame:
             document = decoded_result(document)
         return schema_outcome(validator, document)
 
-    rows = each_once(part.performed(predicate["tool"], side_of(predicate)), (column,), read)
+    side = side_of(predicate)
+    rows = each_once(part.performed(predicate["tool"], side), (column,), read)
     some = predicate.get("match", "every") == "some"
     valid = pl.col("value") & ~pl.col("raised")
     wrong = rows.filter(~pl.col("value") | pl.col("raised")).select(
-        "call", wrong=pl.concat_str(place(), pl.lit(" ("), "evidence", pl.lit(")"))
+        "call", wrong=pl.concat_str(place(side), pl.lit(" ("), "evidence", pl.lit(")"))
     )
     summary = rows.group_by("call", maintain_order=True).agg(
         settled=(valid if some else ~valid).any(),
         unclear=valid.is_null().any(),
         any_raised=pl.col("raised").any(),
     )
-    frame = with_tool(
-        part, part.calls, part.performed(predicate["tool"], side_of(predicate)), "tool"
-    )
+    frame = with_tool(part, part.calls, part.performed(predicate["tool"], side), "tool", side)
     for found in (
         summary,
         wrong.group_by("call", maintain_order=True).agg(pl.col("wrong").str.join(", ")),
@@ -68,7 +67,7 @@ def tool_documents(part: Part, predicate: Mapping[str, Any]) -> pl.DataFrame:
         .then(None)
         .otherwise(pl.lit(value=not some))
     )
-    performed = performed_text(predicate["tool"])
+    performed = performed_text(predicate)
     text = (
         pl.when(pl.col("wrong").is_not_null())
         .then(pl.concat_str(performed, pl.lit(f"; other {word}: "), pl.col("wrong")))
@@ -77,7 +76,7 @@ def tool_documents(part: Part, predicate: Mapping[str, Any]) -> pl.DataFrame:
         .otherwise(performed)
     )
     raised = pl.col("any_raised") & ~value.fill_null(value=True)
-    return concluded(frame, value, text, raised=raised, lacking=(NO_TRACE,))
+    return concluded(frame, value, text, raised=raised, lacking=untold(predicate))
 
 
 def schema_outcome(validator: Any, document: Any) -> Outcome:

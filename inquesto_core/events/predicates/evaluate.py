@@ -124,6 +124,8 @@ def columns_read(
         if each["kind"] in LEAVES:
             for table, columns in LEAVES[each["kind"]].reads.items():
                 found.setdefault(table, set()).update(columns)
+        if each.get("side") == "user":
+            found.setdefault("calls", set()).add("has_caller_calls")
     return found
 
 

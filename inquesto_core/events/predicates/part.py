@@ -76,7 +76,8 @@ class Part:
     Parameters
     ----------
     calls : polars.DataFrame
-        ``call, scenario, has_trace, has_transcript, is_timed, window_to_ms``, one row a call.
+        ``call, scenario, has_trace, has_caller_calls, has_transcript, is_timed, window_to_ms``, one
+        row a call.
     ranges : tuple of (first, past the last)
     """
 

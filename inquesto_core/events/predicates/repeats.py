@@ -15,10 +15,10 @@ from inquesto_core.canonical import canonical_bytes
 from inquesto_core.events.predicates.json_values import as_one_number
 from inquesto_core.events.predicates.outcome import Outcome, concluded, each_once, found_at
 from inquesto_core.events.predicates.tools import (
-    NO_TRACE,
     performed_text,
     place,
     side_of,
+    untold,
     with_tool,
 )
 
@@ -45,9 +45,8 @@ def exactly_once(part: Part, predicate: Mapping[str, Any]) -> pl.DataFrame:
             return Outcome(value=False, evidence=f"{path} cannot be read: {error}", raised=True)
         return Outcome(value=True, evidence="arguments " + _text(arguments))
 
-    rows = each_once(
-        part.performed(predicate["tool"], side_of(predicate)), ("arguments",), identity
-    )
+    side = side_of(predicate)
+    rows = each_once(part.performed(predicate["tool"], side), ("arguments",), identity)
     # The key tells two calls apart only if both have one.
     rows = rows.with_columns(
         same=pl.len().over("call", "evidence"), unread=pl.col("evidence").is_null()
@@ -61,11 +60,11 @@ def exactly_once(part: Part, predicate: Mapping[str, Any]) -> pl.DataFrame:
         error=pl.col("evidence").filter(pl.col("raised")).first(),
     )
     named = (
-        rows.filter(twice).group_by("call", maintain_order=True).agg(repeats=place().str.join(", "))
+        rows.filter(twice)
+        .group_by("call", maintain_order=True)
+        .agg(repeats=place(side).str.join(", "))
     )
-    frame = with_tool(
-        part, part.calls, part.performed(predicate["tool"], side_of(predicate)), "tool"
-    )
+    frame = with_tool(part, part.calls, part.performed(predicate["tool"], side), "tool", side)
     for found in (summary, named):
         frame = frame.join(found, on="call", how="left", maintain_order="left")
     value = (
@@ -77,7 +76,7 @@ def exactly_once(part: Part, predicate: Mapping[str, Any]) -> pl.DataFrame:
         .then(None)
         .otherwise(statement=True)
     )
-    performed = performed_text(predicate["tool"])
+    performed = performed_text(predicate)
     text = (
         pl.when("any_raised")
         .then("error")
@@ -87,7 +86,7 @@ def exactly_once(part: Part, predicate: Mapping[str, Any]) -> pl.DataFrame:
         .then(pl.concat_str(performed, pl.lit("; some arguments are not known")))
         .otherwise(performed)
     )
-    return concluded(frame, value, text, raised=pl.col("any_raised"), lacking=(NO_TRACE,))
+    return concluded(frame, value, text, raised=pl.col("any_raised"), lacking=untold(predicate))
 
 
 def _text(value: Any) -> str:

@@ -171,6 +171,7 @@ def _due(calls: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
             pl.col("scenario_id").cast(pl.String),
             "window_to_ms",
             pl.col("has_trace", "has_transcript").fill_null(value=False),
+            has_caller_calls=_told(calls),
             is_timed=measured.fill_null(value=False),
         )
         .join(scenarios, on="scenario_id")
@@ -180,6 +181,13 @@ def _due(calls: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
         .sort("scenario", "place")
         .with_row_index("call")
     )
+
+
+def _told(calls: pl.DataFrame) -> pl.Expr:
+    """Return whether it is known what the caller did with tools; read where a predicate asks."""
+    is_read = "has_caller_calls" in calls.columns
+    known = pl.col("has_caller_calls") if is_read else pl.lit(None, dtype=pl.Boolean)
+    return known.fill_null(value=False)
 
 
 def _table(tables: Mapping[str, pl.DataFrame], name: str, due: pl.DataFrame) -> pl.DataFrame:

@@ -126,6 +126,7 @@ def state_hash_equals(part: Part, predicate: Mapping[str, Any]) -> pl.DataFrame:
     is_nothing = frame["nothing"].fill_null(value=False)
     return found.with_columns(
         value=pl.when(is_nothing).then(statement=False).otherwise("value"),
+        raised=pl.col("raised") | is_nothing,  # false for want of a reference: `not` leaves it so
         evidence=pl.when(is_nothing).then(pl.lit(_NOTHING_TO_COMPARE)).otherwise("evidence"),
     )
 
