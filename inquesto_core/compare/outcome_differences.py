@@ -34,7 +34,10 @@ DIFFERENT = {
 def part_verdicts(
     decisions: pl.DataFrame, tables: Mapping[str, pl.DataFrame], method: str
 ) -> pl.DataFrame:
-    """Return ``call_id`` and a column a part: its verdict, null where it does not apply.
+    """Return ``call_id`` and a column a part: its verdict, null where it takes no part in the rates.
+
+    A signal takes part where the scenario's whitelist has it, it applies, and the call did not
+    stall: as in the record's ``signals.*.gating``.
 
     Parameters
     ----------
@@ -45,7 +48,8 @@ def part_verdicts(
     """
     if method == "checks":
         return decisions.select("call_id", *PARTS["checks"])
-    signals = tables["signals"]
+    stalled = decisions.filter(pl.col("stalled").fill_null(value=False)).select("call_id")
+    signals = tables["signals"].filter("whitelisted").join(stalled, on="call_id", how="anti")
     wide = decisions.select("call_id")
     for name in PARTS["signals"]:
         ours = signals.filter(pl.col("signal") == name).select("call_id", verdict="verdict")

@@ -280,3 +280,26 @@ def test_the_command_compares(tmp_path, capsys):
         main(["compare", *map(str, runs), "--gates", "recommended"])
     assert exit_.value.code == 2
     assert "--gates goes with runs of failure events only" in capsys.readouterr().err
+
+
+def test_compare_counts_a_signal_where_score_does(tmp_path):
+    short = [turn("agent", "Hello.", 0, 500)]
+    clean = scenario("s2", signals={"success_signals": ["clean_exit"]})
+    people = population(both(), clean, trials=2)
+    run = score(
+        tmp_path,
+        people,
+        call("c1", scores={"judge": 0.95}, **CLEAN),
+        call("c2", trial=1, scores={"judge": 0.95}, turns=short, **CLEAN),
+        call("c3", scenario_id="s2", scores={"judge": 0.1}, **CLEAN),
+        call("c4", scenario_id="s2", trial=1, scores={"judge": 0.95}, **CLEAN),
+    )
+    ours = {
+        name: (rate["passed"], rate["n"])
+        for name, each in run.record["signals"].items()
+        if (rate := each["gating"])["n"]
+    }
+    assert ours == {"judge_passed": (1, 1), "clean_exit": (3, 3)}
+    again = shutil.copytree(run.folder, tmp_path / "again")
+    shown = compare_outcomes(run.folder, again, resamples=1000)
+    assert {part.name: (part.a, part.n) for part in shown.parts} == ours
