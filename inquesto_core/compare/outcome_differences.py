@@ -34,7 +34,7 @@ DIFFERENT = {
 def part_verdicts(
     decisions: pl.DataFrame, tables: Mapping[str, pl.DataFrame], method: str
 ) -> pl.DataFrame:
-    """Return ``call_id`` and a column a part: its verdict, null where it takes no part in the rates.
+    """Return ``call_id`` and a column a part: its verdict, null where it is in no rate.
 
     A signal takes part where the scenario's whitelist has it, it applies, and the call did not
     stall: as in the record's ``signals.*.gating``.

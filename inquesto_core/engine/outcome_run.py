@@ -24,7 +24,7 @@ from inquesto_core.engine.outcome_reduction import (
     tags_of,
     write_outcomes,
 )
-from inquesto_core.engine.population_of_calls import population_of_calls
+from inquesto_core.engine.population_of_calls import known_population, population_of_calls
 from inquesto_core.engine.run_folder import RunFolder
 from inquesto_core.errors import BundleError, Problem
 from inquesto_core.events.signals_asked import lacking_a_judge
@@ -129,6 +129,9 @@ def score_outcomes(
         found = find_bundles(sources, scratch=Path(scratch), allowed=allowed_schemes(allow_remote))
         if not found.refs:
             raise BundleError(found.problems[0] if found.problems else "no call bundle was found")
+        early = known_population(population, found.populations, protocol)
+        if early is not None:
+            check_population(early, protocol)
         folder.open()
         tables = read_outcomes(
             found.refs,

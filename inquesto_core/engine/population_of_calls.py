@@ -13,7 +13,20 @@ if TYPE_CHECKING:
 
     from inquesto_core.protocol import Population, Protocol
 
-__all__ = ["population_of_calls"]
+__all__ = ["known_population", "population_of_calls"]
+
+
+def known_population(
+    given: str | Path | None, found: Sequence[Path], protocol: Protocol | OutcomeProtocol
+) -> Population | None:
+    """Return the population that is known before a call is read; None = the calls must say.
+
+    Its errors are those of `population_of_calls`: told before anything is measured.
+    """
+    law = None if isinstance(protocol, OutcomeProtocol) else protocol
+    if given is not None:
+        return load_population(given, law)
+    return load_population(found[0], law) if len(found) == 1 else None
 
 
 def population_of_calls(

@@ -18,7 +18,7 @@ from inquesto_core.engine.executors import choose_executor
 from inquesto_core.engine.extract import Extracted, extract_all, unusable, vad_provenance
 from inquesto_core.engine.gathered import Gathered
 from inquesto_core.engine.judging import choose_judge, needs_model
-from inquesto_core.engine.population_of_calls import population_of_calls
+from inquesto_core.engine.population_of_calls import known_population, population_of_calls
 from inquesto_core.engine.reduction import (
     DERIVED,
     Reading,
@@ -231,6 +231,9 @@ def score(
         found = find_bundles(sources, scratch=Path(scratch), allowed=allowed)
         if not found.refs:
             raise BundleError(found.problems[0] if found.problems else "no call bundle was found")
+        early = known_population(population, found.populations, law)
+        if early is not None:
+            check_predicates(early)
         folder.open()
         kept = folder.kept if kept_at is None else EvidenceStore.open(kept_at).root
         extracted = _one_a_call(

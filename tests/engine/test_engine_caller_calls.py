@@ -40,7 +40,8 @@ def did(call, side):
     file = call / "trace.json"
     trace = json.loads(file.read_bytes())
     action = {"id": "own-1", "name": TOOL, "arguments": {}, "status": "ok"}
-    trace[side] = [*trace.get(side, []), action]
+    trace["caller_calls"] = trace.get("caller_calls", [])
+    trace[side] = [*trace[side], action]
     file.write_text(json.dumps(trace))
 
 

@@ -12,7 +12,7 @@ import pytest
 import soundfile
 
 from inquesto_core import engine
-from inquesto_core.errors import BundleError, StoreError
+from inquesto_core.errors import BundleError, ProtocolError, StoreError
 from inquesto_core.evidence.store import EvidenceStore
 
 FIRST, SECOND = "hasty-001-dup_charge-clean", "hasty-003-dup_charge-telephone"
@@ -267,3 +267,24 @@ def test_without_verdicts_the_judge_free_variant_is_scored_and_says_so(twelve_ca
     (record,) = result.records.values()
     assert "[judge-free]" in record["citation"]
     assert record["n"] == 12
+
+
+def test_a_population_that_cannot_be_asked_is_refused_before_a_call_is_measured(
+    twelve_calls, tmp_path
+):
+    calls = tmp_path / "calls"
+    shutil.copytree(twelve_calls, calls)
+    document = json.loads((calls / "population.json").read_bytes())
+    document["scenarios"][0]["predicates"] = [
+        {"kind": "tool_count", "tool": "lookup_account", "min": 3, "max": 1}
+    ]
+    (calls / "population.json").write_text(json.dumps(document))
+    measured = []
+    with pytest.raises(
+        ProtocolError, match=r"population .* /scenarios/0/predicates/0 asks for 3 to 1.*invalid"
+    ):
+        engine.score(
+            [calls], out=tmp_path / "RUN", progress=lambda done, total: measured.append(done)
+        )
+    assert measured == []
+    assert not (tmp_path / "RUN").exists()

@@ -62,16 +62,22 @@ def check_predicates(population: Population) -> None:
         inside = pointer.startswith("/predicates/")
         for beneath, each in _placed(predicate):
             for at, found, expected in _contradictions(each, population, is_named=inside):
-                raise _invalid(pointer + beneath + at, found, expected)
+                raise _invalid(population, pointer + beneath + at, found, expected)
     for number, scenario in enumerate(population.scenarios):
         for index, found in _claim_twice(scenario.predicates, named):
             pointer = f"/scenarios/{number}/predicates/{index}"
-            raise _invalid(pointer, found, "one text for each question of a scenario")
+            raise _invalid(population, pointer, found, "one text for each question of a scenario")
 
 
-def _invalid(pointer: str, found: str, expected: str) -> ProtocolError:
+def _invalid(population: Population, pointer: str, found: str, expected: str) -> ProtocolError:
     return ProtocolError(
-        Problem(code="predicate_invalid", pointer=pointer, found=found, expected=expected)
+        Problem(
+            code="predicate_invalid",
+            file=f"population {population.name}",
+            pointer=pointer,
+            found=found,
+            expected=expected,
+        )
     )
 
 
