@@ -56,14 +56,16 @@ def list_(protocol: str) -> None:
 @command.command("verify")
 @click.option("--protocol", default="inquesto-0.1", show_default=True, help="Name or folder.")
 def verify(protocol: str) -> int:
-    """Check the SHA-256 of every pinned model; exit code 4 where one is missing or another."""
+    """Read every pinned model anew; exit code 4 where one is missing or of another SHA-256."""
     from inquesto_core.cli.exit_codes import NOT_EVALUATED
     from inquesto_core.errors import InstrumentError
+    from inquesto_core.instruments.model_files import forget_digests
     from inquesto_core.instruments.model_parts import require_whole_model
     from inquesto_core.instruments.vad import find_model as find_vad_model
     from inquesto_core.protocol import load_protocol
     from inquesto_core.report.escape import escape_terminal
 
+    forget_digests()
     vad = load_protocol(protocol).instruments.vad
     checks: list[tuple[str, Callable[[], Path]]] = [("vad", lambda: find_vad_model(vad))]
     checks += [

@@ -72,8 +72,9 @@ def prune(
 
     store = _opened(folder, allow_remote)
     kept = pins_of(protocols)
-    going = [part for part in summarise(store) if part.made_by not in kept]
-    say(pruned_text(going, is_dry=dry_run))
+    held = summarise(store)
+    going = [part for part in held.parts if part.made_by not in kept]
+    say(pruned_text(going, is_dry=dry_run, damaged=held.damaged))
     if not dry_run:
         store.prune(kept)
 
@@ -84,5 +85,9 @@ def prune(
 @click.argument("call_id")
 def forget(folder: str, call_id: str, allow_remote: tuple[str, ...]) -> None:
     """Erase all evidence of one call, and leave a tombstone that does not name it."""
-    count = _opened(folder, allow_remote).forget(call_id)
-    say(f"{count} entr{'y' if count == 1 else 'ies'} erased; the call is not kept here again")
+    from inquesto_core.report.store_text import forgotten_text
+
+    store = _opened(folder, allow_remote)
+    before, damaged = store.is_forgotten(call_id), len(store.verify())
+    damaged = max(damaged, len(store.damaged_files()))
+    say(forgotten_text(store.forget(call_id), damaged=damaged, was_forgotten=before))

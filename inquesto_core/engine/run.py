@@ -47,6 +47,8 @@ from inquesto_core.score.accounting import DUPLICATE_CALL_ID
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from inquesto_core.protocol import Protocol
+
 __all__ = ["score"]
 
 
@@ -156,6 +158,29 @@ def _judge(spec: str, facts: _Facts) -> JudgeUse:
     return JudgeUse(kind="recorded", label="recorded labels", model=one[0], sha256=one[1])
 
 
+def _check_known(given: str | Path | None, beside: Sequence[Path], protocol: Protocol) -> None:
+    """Raise where a population that is known before a call is read cannot be asked."""
+    early = known_population(given, beside, protocol)
+    if early is not None:
+        check_predicates(early)
+
+
+def _damaged_meanwhile(store: EvidenceStore, before: Sequence[str]) -> list[Problem]:
+    """Return a warning for each file of the store that was found to be damaged during the run."""
+    return [
+        Problem(
+            code="evidence_damaged",
+            file=name,
+            found="of the evidence store is not what was written",
+            expected="the bytes of its digest",
+            remedy="it was moved to damaged/; what it lacks was measured anew",
+            level="warning",
+        )
+        for name in store.damaged_files()
+        if name not in before
+    ]
+
+
 def _inputs(extracted: Sequence[Extracted]) -> list[dict[str, Any]]:
     return [
         {"call": item.call_id, "file": name, "sha256": digest}
@@ -231,11 +256,10 @@ def score(
         found = find_bundles(sources, scratch=Path(scratch), allowed=allowed)
         if not found.refs:
             raise BundleError(found.problems[0] if found.problems else "no call bundle was found")
-        early = known_population(population, found.populations, law)
-        if early is not None:
-            check_predicates(early)
+        _check_known(population, found.populations, law)
         folder.open()
         kept = folder.kept if kept_at is None else EvidenceStore.open(kept_at).root
+        aside = [] if kept_at is None else EvidenceStore.of(kept).damaged_files()
         extracted = _one_a_call(
             extract_all(found.refs, protocol=law, kept=kept, executor=doing, progress=progress)
         )
@@ -297,8 +321,10 @@ def score(
         call_key=key,
         evaluated_at=evaluated_at,
     )
+    problems = found.problems
     if store is not None:
         EvidenceStore.of(kept).pack()
+        problems = (*problems, *_damaged_meanwhile(EvidenceStore.of(kept), aside))
     folder.finish(
         records,
         parts=written | folder.write_inputs(files),
@@ -317,5 +343,5 @@ def score(
         records=records,
         folder=folder.path,
         totals=sum((each.totals for each in told), absent.told.totals),
-        problems=found.problems,
+        problems=problems,
     )

@@ -6,6 +6,7 @@ what was read is proven by the entry's own digest.
 
 from __future__ import annotations
 
+import contextlib
 import io
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from inquesto_core.places import Place
 
-__all__ = ["PACK_SCHEMA", "PACK_SUFFIX", "Pack", "write_pack"]
+__all__ = ["PACK_SCHEMA", "PACK_SUFFIX", "UNREADABLE", "Pack", "write_pack"]
 
 PACK_SUFFIX = ".parquet"
 
@@ -37,6 +38,9 @@ PACK_SCHEMA = pa.schema(
         pa.field("value", pa.binary(), nullable=False),  # canonical JSON
     ]
 )
+#: What reading a damaged pack raises.
+UNREADABLE = (OSError, pa.ArrowException)
+
 _ROW_GROUP = 64
 #: Row groups of one pack kept in memory.
 _HELD = 8
@@ -107,6 +111,19 @@ class Pack:
         for number in range(file.num_row_groups):
             for row in file.read_row_group(number).to_pylist():
                 yield _entry(row)
+
+    def entries_that_are_whole(self) -> list[Entry]:
+        """Return those of a damaged file that can be read and are what they were."""
+        found: list[Entry] = []
+        try:
+            groups = self._opened().num_row_groups
+        except UNREADABLE:
+            return found
+        for number in range(groups):
+            with contextlib.suppress(*UNREADABLE):
+                rows = self._opened().read_row_group(number).to_pylist()
+                found += [entry for entry in map(_entry, rows) if entry is not None]
+        return found
 
     def is_whole(self) -> bool:
         """Return whether every byte of the file is what it was."""

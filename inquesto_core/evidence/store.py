@@ -27,12 +27,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from inquesto_core.canonical import canonical_bytes, strict_json
 from inquesto_core.errors import Problem, SchemaError, StoreError
 from inquesto_core.evidence.entries import Entry, is_key, open_entry
-from inquesto_core.evidence.packs import PACK_SUFFIX, Pack, write_pack
+from inquesto_core.evidence.packs import PACK_SUFFIX, UNREADABLE, Pack, write_pack
 from inquesto_core.places import RemotePlace, place_of, read_each, remove_each
 
 if TYPE_CHECKING:
@@ -49,7 +47,6 @@ _LOCK = "lock"
 #: A pack holds at most so many entries, and so much: bounds the memory of packing.
 _PACK_ENTRIES = 4096
 _PACK_BYTES = 64 * 1024 * 1024
-_UNREADABLE = (OSError, pa.ArrowException)
 # What else lies there is nobody's evidence.
 _LOOSE_NAME = re.compile(r"[0-9a-f]{2}/[^/]+\.[^/]+")
 #: Two who make one store in a bucket at once agree, after so long, on the one that was last.
@@ -251,19 +248,32 @@ class EvidenceStore:
         """
         try:
             return [entry for entry in pack.entries() if entry is not None]
-        except _UNREADABLE:
+        except UNREADABLE:
             if pack.place.exists():
                 raise
             return []
 
     def verify(self) -> list[Problem]:
-        """Return a problem for every file that is not what it was; it is moved aside."""
+        """Return a problem for every file that is not what it was; it is moved aside.
+
+        What a damaged pack still holds whole, each entry proven by its own digest, is kept.
+        """
         broken = [place for place, entry in self.loose_entries() if entry is None]
         problems = [self._set_aside(place, f"{_LOOSE}/{place.name[-64:][:2]}") for place in broken]
-        broken = [pack.place for pack in self.packs() if _is_damaged(pack)]
-        problems += [self._set_aside(place, _PACKS) for place in broken]
+        problems += [self._set_pack_aside(pack) for pack in self.packs() if _is_damaged(pack)]
         self._packs.clear()
         return problems
+
+    def damaged_files(self) -> list[str]:
+        """Return the names of the files that were moved aside, sorted."""
+        return [name for name, _ in self._in(_DAMAGED).files()]
+
+    def _set_pack_aside(self, pack: Pack) -> Problem:
+        left = pack.entries_that_are_whole()
+        problem = self._set_aside(pack.place, _PACKS)
+        with _writing(self.root):
+            self._write_pack(left)
+        return problem
 
     def _set_aside(self, place: Place, folder: str) -> Problem:
         aside = self._in(_DAMAGED)
@@ -309,15 +319,20 @@ class EvidenceStore:
         for pack in packs:
             try:
                 entry = pack.find(kind, key)
-            except _UNREADABLE:
+            except UNREADABLE:
                 # One packed file that cannot be read hides only its own entries.
-                if _is_damaged(pack):
-                    with contextlib.suppress(OSError, StoreError):
-                        self._set_aside(pack.place, _PACKS)
+                self._set_aside_if_damaged(pack)
                 continue
             if entry is not None:
                 return entry
+            if (kind, key) in pack:  # it is here, and is not what was written
+                self._set_aside_if_damaged(pack)
         return None
+
+    def _set_aside_if_damaged(self, pack: Pack) -> None:
+        if _is_damaged(pack):
+            with contextlib.suppress(OSError, StoreError):
+                self._set_pack_aside(pack)
 
     def _batches(self) -> Iterator[list[tuple[Place, Entry]]]:
         batch: list[tuple[Place, Entry]] = []

@@ -11,7 +11,7 @@ import polars as pl
 if TYPE_CHECKING:
     from inquesto_core.evidence.store import EvidenceStore
 
-__all__ = ["Part", "summarise"]
+__all__ = ["Part", "Summary", "summarise"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,14 +31,23 @@ class Part:
     size: int
 
 
-def summarise(store: EvidenceStore) -> list[Part]:
-    """Return what a store holds whole, sorted by kind and pin."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a store holds whole, sorted by kind and pin, and how many files are not whole."""
+
+    parts: list[Part]
+    damaged: int
+
+
+def summarise(store: EvidenceStore) -> Summary:
+    """Return what a store holds."""
     schema = {"kind": pl.String, "made_by": pl.String, "call_id": pl.String, "size": pl.UInt32}
-    whole = (entry for _, entry in store.loose_entries())
+    read = [entry for _, entry in store.loose_entries()]
+    damaged = sum(entry is None for entry in read)
     loose = pl.DataFrame(
         [
             (entry.kind, entry.made_by, entry.call_id, len(entry.value))
-            for entry in whole
+            for entry in read
             if entry is not None
         ],
         schema=schema,
@@ -47,7 +56,9 @@ def summarise(store: EvidenceStore) -> list[Part]:
     packed = []
     for pack in store.packs():
         with contextlib.suppress(FileNotFoundError):  # written anew by another
-            if pack.is_whole():
+            if not pack.is_whole():
+                damaged += 1
+            else:
                 packed.append(pack.summary().cast(schema))  # type: ignore[arg-type]
     table = (
         pl.concat([loose, *packed])
@@ -59,4 +70,5 @@ def summarise(store: EvidenceStore) -> list[Part]:
         )
         .sort("kind", "made_by")
     )
-    return [Part(**row) for row in table.iter_rows(named=True)]
+    parts = [Part(**row) for row in table.iter_rows(named=True)]
+    return Summary(parts=parts, damaged=damaged)

@@ -7,6 +7,7 @@ and time of change.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -27,6 +28,7 @@ __all__ = [
     "digest_of_file",
     "files_of_size",
     "find_model_file",
+    "forget_digests",
     "keep_digest",
     "models_folder",
     "named_model_file",
@@ -139,8 +141,14 @@ def _known_digests(path: Path) -> dict[str, str]:
     return kept if is_map else {}
 
 
+def forget_digests() -> None:
+    """Let every model be read anew: a disk that loses bits changes no time of a file."""
+    with contextlib.suppress(OSError):
+        (cache_folder() / _DIGESTS).unlink()
+
+
 def digest_of_file(path: Path) -> str:
-    """Return a file's SHA-256, from the user's cache where neither size nor time has changed.
+    """Return a file's SHA-256, from the user's cache where neither size nor times have changed.
 
     Raises
     ------
@@ -165,7 +173,8 @@ def digest_of_file(path: Path) -> str:
 
 def _key_of(path: Path) -> str:
     stat = path.stat()
-    return f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}"
+    # The time of modification can be set back, as copying does; the time of change cannot.
+    return f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}|{stat.st_ctime_ns}"
 
 
 def keep_digest(path: Path, sha256: str) -> None:

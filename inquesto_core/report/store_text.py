@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inquesto_core.evidence.store_summary import Part
+    from inquesto_core.evidence.store_summary import Part, Summary
 
-__all__ = ["pruned_text", "stats_text"]
+__all__ = ["forgotten_text", "pruned_text", "stats_text"]
 
 _PIN = 12
 
@@ -38,13 +38,45 @@ def _lines(parts: Sequence[Part]) -> list[str]:
     ]
 
 
-def stats_text(parts: Sequence[Part]) -> str:
+def _unreadable(damaged: int) -> list[str]:
+    if not damaged:
+        return []
+    what = "1 file is not what was written, and its entries are"
+    if damaged > 1:
+        what = f"{damaged} files are not what was written, and their entries are"
+    return [f"{what} not counted here: `store verify` names them and keeps what is whole"]
+
+
+def stats_text(summary: Summary) -> str:
     """Return what a store holds, a line a kind and pin."""
-    return "\n".join(_lines(parts)) if parts else "the store is empty"
+    if not summary.parts and not summary.damaged:
+        return "the store is empty"
+    lines = _lines(summary.parts) if summary.parts else []
+    return "\n".join([*lines, *_unreadable(summary.damaged)])
 
 
-def pruned_text(parts: Sequence[Part], *, is_dry: bool) -> str:
+def pruned_text(parts: Sequence[Part], *, is_dry: bool, damaged: int = 0) -> str:
     """Return what a pruning takes out, or would."""
     if not parts:
-        return "nothing to take out: every entry is of a pinned instrument"
-    return "\n".join(["would take out:" if is_dry else "taken out:", *_lines(parts)])
+        readable = "readable " if damaged else ""
+        lines = [f"nothing to take out: every {readable}entry is of a pinned instrument"]
+    else:
+        lines = ["would take out:" if is_dry else "taken out:", *_lines(parts)]
+    return "\n".join([*lines, *_unreadable(damaged)])
+
+
+def forgotten_text(erased: int, *, damaged: int, was_forgotten: bool) -> str:
+    """Return what erasing a call took out of a store."""
+    lines = [f"{erased} entr{'y' if erased == 1 else 'ies'} erased"]
+    if erased == 0 and was_forgotten:
+        lines = ["nothing erased: the call was forgotten here before"]
+    elif erased == 0:
+        lines = ["nothing erased: the store held nothing under that id; check its spelling"]
+    lines[0] += "; a call of that id is not kept here again"
+    if damaged:
+        files = "1 damaged file" if damaged == 1 else f"{damaged} damaged files"
+        lines.append(
+            f"{files} deleted, which may have held it: what was still whole in there of "
+            "other calls is kept, the rest is measured again when it is asked for"
+        )
+    return "\n".join(lines)

@@ -65,9 +65,11 @@ def test_every_protocol_here_keeps_what_it_pins():
 
 def test_forget_erases_and_does_not_repeat_the_id(folder):
     done = run("forget", folder, "+49 151 1")
-    assert done.output == "1 entry erased; the call is not kept here again\n"
+    assert done.output == "1 entry erased; a call of that id is not kept here again\n"
     assert EvidenceStore.of(folder).find("measured", digest_json(1)) is None
-    assert run("forget", folder, "nobody").output.startswith("0 entries erased")
+    assert run("forget", folder, "nobody").output.startswith(
+        "nothing erased: the store held nothing under that id"
+    )
 
 
 def test_verify_names_what_is_damaged_and_ends_with_1(folder):

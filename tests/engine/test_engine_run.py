@@ -288,3 +288,18 @@ def test_a_population_that_cannot_be_asked_is_refused_before_a_call_is_measured(
         )
     assert measured == []
     assert not (tmp_path / "RUN").exists()
+
+
+def test_a_store_that_is_damaged_is_told_of_and_measured_anew(twelve_calls, tmp_path):
+    store = tmp_path / "EVIDENCE"
+    first = record_bytes([twelve_calls], tmp_path / "ONE", store=store)
+    (pack,) = (store / "packs").iterdir()
+    data = bytearray(pack.read_bytes())
+    data[len(data) // 2] ^= 0x55
+    pack.write_bytes(data)
+    again = engine.score([twelve_calls], out=tmp_path / "TWO", store=store)
+    (problem,) = again.problems
+    assert (problem.code, problem.level, problem.file) == ("evidence_damaged", "warning", pack.name)
+    assert (tmp_path / "TWO/record.json").read_bytes() == first
+    assert EvidenceStore.of(store).verify() == []
+    assert engine.score([twelve_calls], out=tmp_path / "THREE", store=store).problems == ()

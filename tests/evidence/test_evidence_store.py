@@ -15,6 +15,8 @@ from inquesto_core.errors import StoreError
 from inquesto_core.evidence.entries import open_entry
 from inquesto_core.evidence.packs import PACK_SCHEMA
 from inquesto_core.evidence.store import EvidenceStore
+from inquesto_core.evidence.store_summary import summarise
+from inquesto_core.report.store_text import stats_text
 
 PIN, OTHER_PIN = "a" * 64, "b" * 64
 PHONE = "+49 151 2345678"
@@ -265,3 +267,47 @@ def test_what_is_damaged_does_not_keep_a_call_from_being_forgotten(tmp_path):
     assert EvidenceStore.of(tmp_path / "store").forget(PHONE) == 1
     assert not pack.place.path.exists()
     assert not (tmp_path / "store" / "damaged").exists()
+
+
+def packed_and_damaged(root, *, at):
+    """Return a store of one pack of 150 entries of which a byte was flipped."""
+    store = filled(root, 150)
+    store.pack()
+    (pack,) = (root / "packs").iterdir()
+    data = bytearray(pack.read_bytes())
+    data[at(len(data))] ^= 0x55
+    pack.write_bytes(data)
+    return EvidenceStore.of(root)
+
+
+def test_of_a_damaged_pack_what_is_whole_is_kept_and_the_rest_is_missing(tmp_path):
+    store = packed_and_damaged(tmp_path / "store", at=lambda size: size // 5)
+    assert summarise(store).damaged == 1
+    (problem,) = store.verify()
+    assert problem.code == "evidence_damaged"
+    found = held(EvidenceStore.of(tmp_path / "store"), 150)
+    assert {None, *map(str, all_of(150))} >= {None if each is None else str(each) for each in found}
+    assert 0 < sum(each is not None for each in found) < 150
+    assert [len(store.damaged_files()), summarise(store).damaged] == [1, 0]
+
+
+def test_a_damaged_pack_is_moved_aside_by_whoever_looks_for_what_it_held(tmp_path):
+    store = packed_and_damaged(tmp_path / "store", at=lambda size: size // 5)
+    assert None in held(store, 150)
+    assert len(store.damaged_files()) == 1
+    assert EvidenceStore.of(tmp_path / "store").verify() == []
+
+
+def test_a_pack_that_cannot_be_read_at_all_is_no_empty_store(tmp_path):
+    store = packed_and_damaged(tmp_path / "store", at=lambda size: size - 6)
+    assert (summarise(store).parts, summarise(store).damaged) == ([], 1)
+    assert "1 file is not what was written" in stats_text(summarise(store))
+
+
+def test_erasing_a_call_leaves_what_a_damaged_pack_still_holds_of_others(tmp_path):
+    store = packed_and_damaged(tmp_path / "store", at=lambda size: size // 5)
+    store.forget("call-1")
+    found = held(EvidenceStore.of(tmp_path / "store"), 150)
+    assert found[1] is None
+    assert any(found)
+    assert store.damaged_files() == []
