@@ -13,12 +13,16 @@ from inquesto_core.report.timeline_text import format_time
 from inquesto_core.score.tables import EVENT_PREFIX
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from inquesto_core.protocol.definition import EventType, Protocol
 
 __all__ = ["why"]
 
 #: Longer words are not quoted; the transcript has them.
 _QUOTED_CHARACTERS = 120
+#: Of more reasons of one kind the first alone is told.
+_LISTED_REASONS = 3
 _MANY = {1: "once", 2: "twice"}
 
 Facts = dict[str, Any]
@@ -28,7 +32,7 @@ Row = dict[str, Any]
 def why(facts: Facts, protocol: Protocol) -> str:
     """Return in one or two sentences why the call has the state and outcome that it has."""
     decision = facts["decision"]
-    reasons = "; ".join(facts["reasons"][code] for code in decision["reasons"] or ())
+    reasons = _reasons(decision["reasons"] or (), facts)
     state, causes = decision["state"], _failing(facts, protocol)
     if state == "excluded":
         text = f"Outside n: {reasons or 'no reason is stated'}. "
@@ -57,6 +61,19 @@ def why(facts: Facts, protocol: Protocol) -> str:
     if any(row["pinned"] is False for row in facts["verdicts"]):
         text += " Its judge is not the one that the protocol pins: that is no score of the call."
     return text
+
+
+def _reasons(codes: Sequence[str], facts: Facts) -> str:
+    """Return the reasons in words; of many of one kind the first, and how many more there are."""
+    by_kind: dict[str, list[str]] = {}
+    for code in codes:
+        by_kind.setdefault(code.partition(":")[0], []).append(facts["reasons"][code])
+    told = []
+    for texts in by_kind.values():
+        several = len(texts) > _LISTED_REASONS
+        told += texts[:1] if several else texts
+        told[-1] += f", and {len(texts) - 1} more of that kind" if several else ""
+    return "; ".join(told)
 
 
 def _failing(facts: Facts, protocol: Protocol) -> list[str]:
@@ -144,7 +161,8 @@ def _goal_clause(facts: Facts, protocol: Protocol) -> str:
         return f"the goal was not reached, as trace and state show{unmet}"
     if answer["verdict"]:
         whose = "the recorded answer is success" if recorded else "the judge read success"
-        return f"the goal was not reached: {whose}, trace or state do not show it{unmet}"
+        lacks = "what the scenario asks does not hold" if unmet else "trace or state do not show it"
+        return f"the goal was not reached: {whose}, {lacks}{unmet}"
     reason = f": {answer['reason'].rstrip(' .')}" if answer["reason"] else ""
     line = "" if answer["turn"] is None else f" (L{answer['turn']} of the transcript)"
     whose = "as the answer recorded with the call has it" if recorded else "as the judge reads it"

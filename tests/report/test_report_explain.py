@@ -403,6 +403,14 @@ def test_the_headline_says_why_the_judge_has_no_answer(undetermined, said):
     ).startswith(said)
 
 
+def test_many_reasons_of_one_kind_are_told_once_with_their_number():
+    reasons = [f"predicate_undetermined:{at}" for at in range(19)]
+    assert why(make_tables(), state="not_evaluated", passed=None, reasons=reasons) == (
+        "Not evaluated, because a predicate of the scenario cannot be decided "
+        "(predicate_undetermined:0), and 18 more of that kind."
+    )
+
+
 def test_a_recorded_verdict_has_no_margin():
     row = {"question": "wrong_info", "verdict": True, "source": "recorded"}
     tables = make_tables(verdicts=[row])

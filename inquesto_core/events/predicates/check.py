@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import jmespath
-import jmespath.exceptions
-
 from inquesto_core.errors import Problem, ProtocolError, SchemaError
 from inquesto_core.events.predicates.evaluate import members, with_inner
 from inquesto_core.events.predicates.phrases import DEFAULT_LANGUAGE, languages_of
+from inquesto_core.events.predicates.written import (
+    path_faults,
+    pointer_faults,
+    schema_faults,
+    tolerance_faults,
+)
 from inquesto_core.evidence.spoken_words import spoken_words
 from inquesto_core.schema import closed_validator
 
@@ -109,11 +112,12 @@ def _contradictions(
         yield from _schema_contradictions(predicate["schema"])
     for name in _PATHS:
         if name in predicate:
-            try:
-                jmespath.compile(predicate[name])
-            except jmespath.exceptions.JMESPathError as exc:
-                found = f"has no JMESPath: {str(exc).splitlines()[0]}"
-                yield f"/{name}", found, "a JMESPath expression"
+            yield from _beneath(f"/{name}", path_faults(predicate[name]))
+    for name in ("allowed", "exclude"):
+        for at, pointer in enumerate(predicate.get(name, ())):
+            yield from _beneath(f"/{name}/{at}", pointer_faults(pointer))
+    if predicate["kind"] == "state_equals" and "tolerance" in predicate:
+        yield from _beneath("/tolerance", tolerance_faults(predicate["equals"]))
     yield from _word_contradictions(predicate, population)
     yield from _name_contradictions(predicate, population, is_named=is_named)
     tools = population.tools
@@ -126,8 +130,9 @@ def _contradictions(
 
 
 def _schema_contradictions(schema: Any) -> Iterator[Fault]:
-    if any(reference in node for node in _nodes(schema) for reference in ("$ref", "$dynamicRef")):
-        yield "/schema", "has a schema with a reference", "a schema without $ref"
+    faults = list(_beneath("/schema", schema_faults(schema)))
+    if faults:
+        yield faults[0]
         return
     try:
         closed_validator(schema)
@@ -135,12 +140,9 @@ def _schema_contradictions(schema: Any) -> Iterator[Fault]:
         yield "/schema", f"has a schema that {exc.problem.found}", exc.problem.expected
 
 
-def _nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
-    if isinstance(schema, dict):
-        yield schema
-    if isinstance(schema, dict | list):
-        for inner in schema.values() if isinstance(schema, dict) else schema:
-            yield from _nodes(inner)
+def _beneath(pointer: str, faults: Iterable[Fault]) -> Iterator[Fault]:
+    for below, found, expected in faults:
+        yield pointer + below, found, expected
 
 
 def _word_contradictions(predicate: Mapping[str, Any], population: Population) -> Iterator[Fault]:
