@@ -15,6 +15,7 @@ import polars as pl
 
 from inquesto_core.canonical import canonical_bytes, strict_json
 from inquesto_core.errors import SchemaError
+from inquesto_core.events.predicates.outcome import cut, found_at, shown
 from inquesto_core.events.tool_result import MAX_DECODES, negative_result
 
 if TYPE_CHECKING:
@@ -128,7 +129,8 @@ def change_verdicts(
     done = outcomes.filter(
         pl.col("name").is_in(list(population.tools.change)) & pl.col("succeeded")
     )
-    fitting = _fitting(changes, done)
+    compared = _compared(changes, done)
+    fitting = compared.filter(pl.col("misfit").is_null())
     at = due.select("call_id").unique().with_columns(behind=pl.lit(-1, dtype=pl.Int64))
     found = []
     for step in sorted(changes["step"].unique()):
@@ -146,7 +148,9 @@ def change_verdicts(
             "call_id", behind=pl.coalesce("position", "behind")
         )
     nothing = due.clear().select("call_id", "index", "has_trace", position="index", behind="index")
-    made = pl.concat([nothing, *found])
+    made = pl.concat([nothing, *found]).join(
+        _nearest(compared), on=["call_id", "index"], how="left", maintain_order="left"
+    )
     required = _of_trace(
         made,
         pl.col("position").is_not_null(),
@@ -154,7 +158,9 @@ def change_verdicts(
         .then(pl.format("tool_calls/{}", "position"))
         .when(pl.col("behind") >= 0)
         .then(pl.format("no such change after tool_calls/{}", "behind"))
-        .otherwise(pl.lit("no such change succeeded")),
+        .otherwise(
+            pl.concat_str(pl.lit("no such change succeeded"), pl.col("nearest").fill_null(""))
+        ),
     )
     return pl.concat([required, _no_other(due, done, made)])
 
@@ -176,8 +182,24 @@ def _no_other(due: pl.DataFrame, done: pl.DataFrame, made: pl.DataFrame) -> pl.D
     )
 
 
-def _fitting(changes: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
-    """Return which successful call fits which required change: ``call_id, index, position``."""
+def _nearest(compared: pl.DataFrame) -> pl.DataFrame:
+    """Return what the first call of the tool has otherwise: ``call_id, index, nearest``."""
+    return (
+        compared.filter(pl.col("misfit").is_not_null())
+        .sort("call_id", "index", "position")
+        .group_by("call_id", "index", maintain_order=True)
+        .agg(nearest=pl.format("; in tool_calls/{} {}", "position", "misfit").first())
+    )
+
+
+def _compared(changes: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
+    """Return each successful call beside the required changes of its tool.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``call_id, index, position, misfit``: what it has otherwise, null where it fits.
+    """
     tools = changes.select("asked").unique().sort("asked")
     names = [strict_json(text.encode())["tool"] for text in tools["asked"]]
     named = changes.join(
@@ -188,25 +210,27 @@ def _fitting(changes: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
     )
     triple = ("asked", "arguments", "result")
     distinct = pairs.select(triple).unique().sort(triple)
-    fits = [_fits(*row) for row in distinct.iter_rows()]
-    found = distinct.with_columns(fits=pl.Series(fits, dtype=pl.Boolean))
-    return (
-        pairs.join(found, on=triple, how="left", nulls_equal=True)
-        .filter("fits")
-        .select("call_id", "index", "position")
+    misfits = [_misfit(*row) for row in distinct.iter_rows()]
+    found = distinct.with_columns(misfit=pl.Series(misfits, dtype=pl.String))
+    return pairs.join(found, on=triple, how="left", nulls_equal=True).select(
+        "call_id", "index", "position", "misfit"
     )
 
 
-def _fits(asked: str, arguments: str | None, result: str | None) -> bool:
+def _misfit(asked: str, arguments: str | None, result: str | None) -> str | None:
+    """Return the first value that a tool call has otherwise than a change asks; None = it fits."""
     check = strict_json(asked.encode())
-    return all(
-        value_fits(value, document)
-        for values, document in (
-            (check.get("arguments", ()), _document(arguments)),
-            (check.get("result", ()), _document(result)),
-        )
-        for value in values
-    )
+    for values, document in (
+        (check.get("arguments", ()), _document(arguments)),
+        (check.get("result", ()), _document(result)),
+    ):
+        for value in values:
+            if not value_fits(value, document):
+                there = found_at(jmespath.compile(value["path"]), document)
+                wanted = value["equals"] if "equals" in value else value["value"]
+                told = cut(there.text) if there.error is None else "not to be read"
+                return f"{value['path']} is {told}, asked {shown(wanted)}"
+    return None
 
 
 def _document(text: str | None) -> Any:

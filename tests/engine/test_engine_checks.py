@@ -912,3 +912,19 @@ def test_the_command_scores_and_explains(tmp_path, capsys):
 
 def test_the_shipped_protocol_lets_the_model_verifier_decide_first():
     assert load_any_protocol("vamos").verifiers == ("llm", "code")
+
+
+def test_a_change_that_nearly_fits_says_what_it_has_otherwise(tmp_path):
+    wanted = {
+        "id": "pay",
+        "kind": "change",
+        "tool": "make_payment",
+        "arguments": [{"path": "amount", "value": 65.52, "tolerance": 0.01}],
+    }
+    paid = {**PAY, "arguments": {"amount": 65.25}}
+    found = one(tmp_path, asking(changes=[wanted], allow_other=True), tools=[VERIFY, paid])
+    row = found.check("pay")
+    assert row["code"] is False
+    assert row["evidence"] == (
+        "no such change succeeded; in tool_calls/1 amount is 65.25, asked 65.52"
+    )
