@@ -27,7 +27,7 @@ from inquesto_core.engine.outcome_reduction import (
 from inquesto_core.engine.population_of_calls import known_population, population_of_calls
 from inquesto_core.engine.run_folder import RunFolder
 from inquesto_core.errors import BundleError, Problem
-from inquesto_core.events.signals_asked import lacking_a_judge
+from inquesto_core.events.signals_asked import lacking_a_judge, unasked_signals
 from inquesto_core.places import allowed_schemes
 from inquesto_core.protocol import OutcomeProtocol, SignalsProtocol, asking_of
 from inquesto_core.score import JudgeUse
@@ -156,6 +156,7 @@ def score_outcomes(
         if judge == "none":
             tables = replace(tables, answers=tables.answers.clear())
         _warn_of_judges(tables, people, protocol, warn)
+    _warn_of_what_is_not_there(tables, people, protocol, warn)
     used = _recorded(judge) if asked is None else asked.chosen.use
     made = reduced_outcomes(
         tables,
@@ -189,6 +190,42 @@ def _recorded(judge: str) -> JudgeUse:
     if judge == "none":
         return JudgeUse(kind="none")
     return JudgeUse(kind="recorded", label="recorded labels")
+
+
+def _warn_of_what_is_not_there(
+    tables: OutcomeTables,
+    population: Population,
+    protocol: OutcomeProtocol,
+    warn: Callable[[Problem], None],
+) -> None:
+    """Warn of signals that nothing is declared for, and of calls whose tool calls nobody knows."""
+    if not isinstance(protocol, SignalsProtocol):
+        return
+    for signal, scenarios in unasked_signals(population).items():
+        more = f" and {len(scenarios) - 3} more" if len(scenarios) > 3 else ""
+        warn(
+            Problem(
+                code="signal_unasked",
+                found=f"the whitelist of {', '.join(scenarios[:3])}{more} has {signal}, and "
+                "nothing is declared for it",
+                expected="what it is compared with, or a whitelist without it",
+                remedy="it does not apply there, and the other signals decide alone",
+                level="warning",
+            )
+        )
+    usable = pl.col("exclusion_reason").is_null() & ~pl.col("has_trace").fill_null(value=False)
+    untraced = tables.calls.filter(usable).height
+    if untraced:
+        warn(
+            Problem(
+                code="trace_unknown",
+                found=f"{untraced} calls have no trace.json: what their agent did is not known",
+                expected="trace.json, with an empty list where no tool was called",
+                remedy="a reference action or an end-of-call tool that they ask for counts as not "
+                "done, as the scoring model has it",
+                level="warning",
+            )
+        )
 
 
 def _warn_of_judges(

@@ -65,6 +65,32 @@ def whitelist_table(population: Population) -> pl.DataFrame:
     )
 
 
+#: What a scenario declares for a signal of its whitelist; of the others the call itself tells.
+_DECLARED = {
+    "is_action_match": "reference_answer",
+    "db_state_assertion": "db_state_assertions",
+    "nl_assertion": "nl_assertions",
+}
+
+
+def unasked_signals(population: Population) -> dict[str, list[str]]:
+    """Return by signal the scenarios whose whitelist has it and that declare nothing for it."""
+    found: dict[str, list[str]] = {}
+    for scenario in population.scenarios:
+        told = scenario.signals or {}
+        for name in told.get("success_signals", ()):
+            if name in _DECLARED and not told.get(_DECLARED[name]):
+                found.setdefault(name, []).append(scenario.id)
+    return dict(sorted(found.items()))
+
+
+def asked_signals(scenario: Scenario) -> list[str]:
+    """Return the signals of a scenario's whitelist for which it declares what they need."""
+    told = scenario.signals or {}
+    names = told.get("success_signals", ())
+    return [name for name in names if name not in _DECLARED or told.get(_DECLARED[name])]
+
+
 def lacking_a_judge(
     population: Population, *, queued: Collection[str], judged: Collection[str]
 ) -> dict[str, int]:
@@ -84,7 +110,7 @@ def lacking_a_judge(
                 for scenario in population.scenarios
                 if scenario.id in queued
                 and scenario.id not in judged
-                and set(NEED_A_JUDGE) & set((scenario.signals or {}).get("success_signals", ()))
+                and set(NEED_A_JUDGE) & set(asked_signals(scenario))
             ).items()
         )
     )

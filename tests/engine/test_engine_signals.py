@@ -534,7 +534,7 @@ def test_a_clean_exit_cannot_be_asked_without_a_tool_that_ends_calls(tmp_path):
 def test_scenarios_that_lack_a_judge_are_counted_by_domain_before_they_are_scored(tmp_path):
     people = population(
         asking("judge_passed", name="a", family="retail"),
-        asking("nl_assertion", name="b", family="retail"),
+        asking("nl_assertion", name="b", family="retail", nl_assertions=["It was said."]),
         asking("judge_passed", name="c", family="telecom"),
         asking("judge_passed", name="d", family="airline"),
         asking("clean_exit", name="e", family="airline"),
@@ -547,6 +547,32 @@ def test_scenarios_that_lack_a_judge_are_counted_by_domain_before_they_are_score
     assert warning.found.startswith("3 scenarios")
     assert "retail 2, telecom 1" in warning.found
     assert "airline" not in warning.found
+
+
+def test_signals_that_nothing_is_declared_for_are_told_with_their_scenarios(tmp_path):
+    people = population(
+        *(asking("is_action_match", "clean_exit", name=name) for name in "abcd"),
+        asking("nl_assertion", "clean_exit", name="e"),
+    )
+    calls = [call(name, scenario_id=name, **CLEAN) for name in "abcde"]
+    run = score(tmp_path, people, *calls)
+    assert [(warning.code, warning.found) for warning in run.warnings] == [
+        (
+            "signal_unasked",
+            "the whitelist of a, b, c and 1 more has is_action_match, and nothing is declared "
+            "for it",
+        ),
+        ("signal_unasked", "the whitelist of e has nl_assertion, and nothing is declared for it"),
+    ]
+
+
+def test_calls_whose_tool_calls_nobody_knows_are_counted(tmp_path):
+    asked = asking("is_action_match", reference_answer=[{"name": "reset"}], prediction="trace")
+    run = score(tmp_path, population(asked, trials=2), call(trace=False), call("c2", trial=1))
+    (warning,) = run.warnings
+    assert (warning.code, warning.level) == ("trace_unknown", "warning")
+    assert warning.found.startswith("1 calls have no trace.json")
+    assert run.record["passed"] == 0
 
 
 def test_an_excluded_call_is_outside_n_and_in_the_raw_rate(tmp_path):
