@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from inquesto_core.events.predicates import scenario_predicates
 from inquesto_core.events.trace import trace_facts
 from inquesto_core.score.tables import EVENT_PREFIX
 
@@ -73,7 +74,7 @@ def first_boundaries(
     decisions : decision table
     tables : mapping of str to polars.DataFrame
         Evidence tables: ``calls``, ``media``, ``word_errors``, ``transcript_differences``,
-        ``tool_calls`` and ``states``.
+        ``tool_calls`` and ``states``, and what the scenarios' predicates read.
 
     Returns
     -------
@@ -97,6 +98,7 @@ def first_boundaries(
         )
         .join(_required(tables["tool_calls"], facts), on="call_id", how="left")
         .join(tables["states"], on="call_id", how="left")
+        .join(_state_predicates(calls, tables, protocol, population), on="call_id", how="left")
     )
     stages = {
         "audio": _known_flag("audio_departed", "audio_held"),
@@ -229,11 +231,36 @@ def _tool() -> pl.Expr:
     )
 
 
+def _state_predicates(
+    calls: pl.DataFrame,
+    tables: Mapping[str, pl.DataFrame],
+    protocol: Protocol,
+    population: Population,
+) -> pl.DataFrame:
+    """Return ``call_id, states_hold``: whether all that a scenario asks of the state is true.
+
+    What a predicate leaves out of the state on purpose is no departure.
+    """
+    kinds = {each["kind"] for scenario in population.scenarios for each in scenario.predicates}
+    if not any(kind.startswith("state_") for kind in kinds):
+        return calls.select("call_id", states_hold=pl.lit(None, dtype=pl.Boolean)).clear()
+    asked = scenario_predicates(
+        {**tables, "calls": calls}, protocol=protocol, population=population
+    )
+    return (
+        asked.filter(pl.col("kind").str.starts_with("state_"))
+        .group_by("call_id")
+        .agg(states_hold=pl.col("value").all(ignore_nulls=False))
+    )
+
+
 def _state() -> pl.Expr:
     changed = pl.col("after") != pl.col("before")
     acted = pl.col("required_performed").fill_null(value=False) & _asks_action()
     return (
-        pl.when(pl.col("expected").is_not_null() & pl.col("after").is_not_null())
+        pl.when(pl.col("states_hold").is_not_null())
+        .then(_held_if(pl.col("states_hold")))
+        .when(pl.col("expected").is_not_null() & pl.col("after").is_not_null())
         .then(_held_if(pl.col("after") == pl.col("expected")))
         .when(changed.is_null())
         .then(pl.lit("unknown"))

@@ -20,7 +20,7 @@ CASE = Case(tools=ACTED, verdicts=FAILED)
 CALLER = {"call_id": "c1", "channel": "caller", "missing_ms": 0, "clipped_fraction": 0.0}
 
 
-def boundaries(*cases, media=(), heard=None, places=(), expected=None):
+def boundaries(*cases, media=(), heard=None, places=(), expected=None, people=POPULATION):
     found = tables(list(cases))
     found["media"] = make_table("media", list(media))
     found["word_errors"] = empty_table("word_errors")
@@ -37,7 +37,7 @@ def boundaries(*cases, media=(), heard=None, places=(), expected=None):
         found["states"] = found["states"].with_columns(expected=pl.lit(expected))
     decided = decide_all(list(cases), protocol=PROTOCOL, population=POPULATION)
     return first_boundaries(
-        decided.decisions, found, protocol=PROTOCOL, population=POPULATION
+        decided.decisions, found, protocol=PROTOCOL, population=people
     ).to_dicts()
 
 
@@ -143,6 +143,25 @@ def test_the_state_departs_where_it_is_not_what_it_should_be(state, expected, wa
     row = stages(replace(CASE, state=state), expected=expected)
     assert row["state"] == wanted
     assert (row["first"] == "state") == (wanted == "departed")
+
+
+@pytest.mark.parametrize(
+    ("left_out", "wanted"),
+    [(["/paid"], "held"), (["/other"], "departed")],
+    ids=["the key", "another"],
+)
+def test_what_predicates_of_the_state_leave_out_is_no_departure_of_it(left_out, wanted):
+    asked = {"kind": "state_hash", "against": "expected", "exclude": left_out}
+    people = replace(
+        POPULATION,
+        scenarios=tuple(
+            replace(each, predicates=(asked,)) if each.id == CASE.scenario_id else each
+            for each in POPULATION.scenarios
+        ),
+    )
+    case = replace(CASE, state=({"paid": 0}, {"paid": 9}))
+    row = stages(case, expected='{"paid":8}', people=people)
+    assert row["state"] == wanted
 
 
 def test_an_unchanged_state_is_no_departure_where_no_action_was_asked():
