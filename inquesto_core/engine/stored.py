@@ -11,6 +11,7 @@ import polars as pl
 from inquesto_core import schema
 from inquesto_core.canonical import digest_bytes
 from inquesto_core.engine.partitions import part_of_call, parts_of, place_of_part
+from inquesto_core.engine.reduction import EXTRACTED
 from inquesto_core.engine.run_tables import not_as_written, read_table, run_damaged
 from inquesto_core.errors import Problem, StoreError
 from inquesto_core.evidence import TABLES, empty_table
@@ -277,8 +278,9 @@ def load_run(
     Parameters
     ----------
     tables : iterable of str, optional
-        The evidence tables that are read; default: all, and one that was not written is empty. A
-        run in several partitions keeps none of what the reduction makes but the events.
+        The evidence tables that are read; default: all that the run has. One that was extracted
+        and has no row is empty; a run in several partitions keeps none of what the reduction makes
+        but the events.
     call_id : str, optional
         Only the partition that would hold this call.
 
@@ -289,7 +291,8 @@ def load_run(
     """
     stored = open_run(path)
     parts = [part_of_call(stored.folder, call_id)] if call_id is not None else stored.parts
-    names = TABLES if tables is None else tables
+    kept = [name for name in TABLES if name in EXTRACTED or stored.has_table(name)]
+    names = kept if tables is None else tables
     columns = {name: tuple(TABLES[name]) for name in names}
     held = [stored.part(part, columns) for part in parts]
     decisions = [stored.part_decisions(part) for part in parts]

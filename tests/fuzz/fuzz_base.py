@@ -326,6 +326,7 @@ def build_base(folder: Path) -> dict[str, Any]:
     write_outcome_calls(folder / "outcomes")
     for name in OUTCOME_PROTOCOLS:
         _run("score", folder / "outcomes", "--out", folder / name, "--protocol", name)
+        shutil.copytree(folder / name, folder / f"{name}-again")
     shutil.rmtree(folder / "scratch")
     return {"exports": options}
 

@@ -94,7 +94,7 @@ def _outcome_run_commands(_: random.Random, file: str) -> list[Command]:
         ["explain", run, "c1"],
         ["explain", run, "c2", "--json"],
         ["rescore", run, "--protocol", run.removeprefix("in/"), "--out", "out/run"],
-        ["compare", run, run],
+        ["compare", run, f"{run}-again"],
         ["verify", run],
     ]
 
@@ -267,7 +267,7 @@ def kinds(exports: dict[str, list[str]]) -> dict[str, Kind]:
             weight=3,
         ),
         "outcome-run": Kind(
-            needs=OUTCOME_PROTOCOLS,
+            needs=(*OUTCOME_PROTOCOLS, *(f"{name}-again" for name in OUTCOME_PROTOCOLS)),
             files=tuple(
                 (f"{name}/{pattern}", form)
                 for name in OUTCOME_PROTOCOLS
