@@ -95,7 +95,6 @@ def _outcome_run_commands(_: random.Random, file: str) -> list[Command]:
         ["explain", run, "c2", "--json"],
         ["rescore", run, "--protocol", run.removeprefix("in/"), "--out", "out/run"],
         ["compare", run, f"{run}-again"],
-        ["verify", run],
     ]
 
 
