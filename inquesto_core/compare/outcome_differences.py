@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from inquesto_core.protocol import ASSERTIONS, SIGNALS
+from inquesto_core.score.signals import rated_signals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,8 +49,7 @@ def part_verdicts(
     """
     if method == "checks":
         return decisions.select("call_id", *PARTS["checks"])
-    stalled = decisions.filter(pl.col("stalled").fill_null(value=False)).select("call_id")
-    signals = tables["signals"].filter("whitelisted").join(stalled, on="call_id", how="anti")
+    signals = rated_signals(tables["signals"], decisions).filter("whitelisted")
     wide = decisions.select("call_id")
     for name in PARTS["signals"]:
         ours = signals.filter(pl.col("signal") == name).select("call_id", verdict="verdict")

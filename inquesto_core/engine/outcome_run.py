@@ -33,7 +33,7 @@ from inquesto_core.protocol import OutcomeProtocol, SignalsProtocol, asking_of
 from inquesto_core.score import JudgeUse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from inquesto_core.protocol import Population
 
@@ -152,11 +152,11 @@ def score_outcomes(
             kept=folder.kept,
             progress=judge_progress,
         )
-    else:
-        if judge == "none":
-            tables = replace(tables, answers=tables.answers.clear())
-        _warn_of_judges(tables, people, protocol, warn)
-    _warn_of_what_is_not_there(tables, people, protocol, warn)
+    elif judge == "none":
+        tables = replace(tables, answers=tables.answers.clear())
+    if isinstance(protocol, SignalsProtocol):
+        for problem in _warnings(tables, people, is_recorded=asked is None):
+            warn(problem)
     used = _recorded(judge) if asked is None else asked.chosen.use
     made = reduced_outcomes(
         tables,
@@ -192,65 +192,44 @@ def _recorded(judge: str) -> JudgeUse:
     return JudgeUse(kind="recorded", label="recorded labels")
 
 
-def _warn_of_what_is_not_there(
-    tables: OutcomeTables,
-    population: Population,
-    protocol: OutcomeProtocol,
-    warn: Callable[[Problem], None],
-) -> None:
-    """Warn of signals that nothing is declared for, and of calls whose tool calls nobody knows."""
-    if not isinstance(protocol, SignalsProtocol):
-        return
+def _warnings(
+    tables: OutcomeTables, population: Population, *, is_recorded: bool
+) -> Iterator[Problem]:
+    """Yield what is not there though the signals of scenarios count on it."""
     for signal, scenarios in unasked_signals(population).items():
         more = f" and {len(scenarios) - 3} more" if len(scenarios) > 3 else ""
-        warn(
-            Problem(
-                code="signal_unasked",
-                found=f"the whitelist of {', '.join(scenarios[:3])}{more} has {signal}, and "
-                "nothing is declared for it",
-                expected="what it is compared with, or a whitelist without it",
-                remedy="it does not apply there, and the other signals decide alone",
-                level="warning",
-            )
+        yield Problem(
+            code="signal_unasked",
+            found=f"the whitelist of {', '.join(scenarios[:3])}{more} has {signal}, and nothing "
+            "is declared for it",
+            expected="what it is compared with, or a whitelist without it",
+            remedy="it does not apply there, and the other signals decide alone",
+            level="warning",
         )
     usable = pl.col("exclusion_reason").is_null() & ~pl.col("has_trace").fill_null(value=False)
     untraced = tables.calls.filter(usable).height
     if untraced:
-        warn(
-            Problem(
-                code="trace_unknown",
-                found=f"{untraced} calls have no trace.json: what their agent did is not known",
-                expected="trace.json, with an empty list where no tool was called",
-                remedy="a reference action or an end-of-call tool that they ask for counts as not "
-                "done, as the scoring model has it",
-                level="warning",
-            )
+        yield Problem(
+            code="trace_unknown",
+            found=f"{untraced} calls have no trace.json: what their agent did is not known",
+            expected="trace.json, with an empty list where no tool was called",
+            remedy="a reference action or an end-of-call tool that they ask for counts as not "
+            "done, as the scoring model has it",
+            level="warning",
         )
-
-
-def _warn_of_judges(
-    tables: OutcomeTables,
-    population: Population,
-    protocol: OutcomeProtocol,
-    warn: Callable[[Problem], None],
-) -> None:
-    if not isinstance(protocol, SignalsProtocol):
-        return
     judged = tables.calls.join(tables.answers, on="call_id", how="semi")
     lacking = lacking_a_judge(
         population,
         queued=set(tables.calls["scenario_id"].drop_nulls()),
         judged=set(judged["scenario_id"].drop_nulls()),
     )
-    if lacking:
+    if lacking and is_recorded:
         counts = ", ".join(f"{domain} {count}" for domain, count in lacking.items())
-        warn(
-            Problem(
-                code="judge_lacking",
-                found=f"{sum(lacking.values())} scenarios count on a judge, and none of their "
-                f"calls has an answer: {counts}",
-                expected="answers in verdicts.json",
-                remedy="judge_passed and nl_assertion do not apply to them",
-                level="warning",
-            )
+        yield Problem(
+            code="judge_lacking",
+            found=f"{sum(lacking.values())} scenarios count on a judge, and none of their calls "
+            f"has an answer: {counts}",
+            expected="answers in verdicts.json",
+            remedy="judge_passed and nl_assertion do not apply to them",
+            level="warning",
         )

@@ -14,9 +14,8 @@ import jmespath.exceptions
 import polars as pl
 
 from inquesto_core.canonical import canonical_bytes, strict_json
-from inquesto_core.errors import SchemaError
 from inquesto_core.events.predicates.outcome import cut, found_at, shown
-from inquesto_core.events.tool_result import MAX_DECODES, negative_result
+from inquesto_core.events.tool_result import decoded, negative_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -234,16 +233,7 @@ def _misfit(asked: str, arguments: str | None, result: str | None) -> str | None
 
 
 def _document(text: str | None) -> Any:
-    """Return a JSON document; a text that is JSON is decoded, as tools often give it so."""
-    value = None if text is None else strict_json(text.encode())
-    for _ in range(MAX_DECODES):
-        if not isinstance(value, str):
-            break
-        try:
-            value = strict_json(value.encode())
-        except (SchemaError, UnicodeEncodeError):
-            break
-    return value
+    return None if text is None else decoded(strict_json(text.encode()))
 
 
 def value_fits(asked: Mapping[str, Any], document: Any) -> bool:

@@ -14,10 +14,11 @@ from inquesto_core.errors import SchemaError
 
 __all__ = [
     "ERROR_KEYS",
-    "MAX_DECODES",
     "NEGATIVE_TEXTS",
+    "NO_ERROR",
     "OUTCOME_KEYS",
     "WRAPPER_KEYS",
+    "decoded",
     "negative_result",
 ]
 
@@ -38,6 +39,7 @@ OUTCOME_KEYS = frozenset(
         "outcome",
         "passed",
         "result",
+        "state",
         "status",
         "success",
         "successful",
@@ -52,7 +54,7 @@ OUTCOME_KEYS = frozenset(
 ERROR_KEYS = frozenset({"error", "errors", "error_code", "error_message", "failure"})
 
 #: Keys whose value is looked into, as if it were the whole.
-WRAPPER_KEYS = frozenset({"body", "data", "output", "response", "result"})
+WRAPPER_KEYS = frozenset({"body", "data", "output", "payload", "response", "result"})
 
 #: Texts that deny, without case and surrounding white space, ``_`` and ``-`` being spaces.
 NEGATIVE_TEXTS = frozenset(
@@ -91,9 +93,10 @@ NEGATIVE_TEXTS = frozenset(
 )
 
 #: A result may be JSON text of a value, or such text encoded once more, as arguments may.
-MAX_DECODES = 2
+_MAX_DECODES = 2
 
-_NO_ERROR = frozenset({"", "none", "null", "no error", "ok"})
+#: Texts under a key of `ERROR_KEYS` that name no error.
+NO_ERROR = frozenset({"", "0", "00", "false", "n/a", "no", "no error", "none", "null", "ok"})
 _MAX_DEPTH = 3
 
 
@@ -111,11 +114,12 @@ def negative_result(result: Any) -> bool:
     >>> negative_result({"status": "active"}), negative_result({"error": None})
     (False, False)
     """
-    return _denies(_decoded(result), _MAX_DEPTH)
+    return _denies(decoded(result), _MAX_DEPTH)
 
 
-def _decoded(result: Any) -> Any:
-    for _ in range(MAX_DECODES):
+def decoded(result: Any) -> Any:
+    """Return a value; a text that is JSON is decoded, as tools often give it so, at most twice."""
+    for _ in range(_MAX_DECODES):
         if not isinstance(result, str):
             break
         try:
@@ -141,8 +145,8 @@ def _says_no(value: Any) -> bool:
 
 def _member_denies(key: str, value: Any, depth: int) -> bool:
     if key in ERROR_KEYS:
-        is_none = value.strip().casefold() in _NO_ERROR if isinstance(value, str) else not value
+        is_none = value.strip().casefold() in NO_ERROR if isinstance(value, str) else not value
         return not is_none
-    if key in WRAPPER_KEYS and depth > 0 and _denies(_decoded(value), depth - 1):
+    if key in WRAPPER_KEYS and depth > 0 and _denies(decoded(value), depth - 1):
         return True
     return key in OUTCOME_KEYS and _says_no(value)

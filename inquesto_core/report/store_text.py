@@ -70,6 +70,8 @@ def forgotten_text(erased: int, *, damaged: int, was_forgotten: bool) -> str:
     lines = [f"{erased} entr{'y' if erased == 1 else 'ies'} erased"]
     if erased == 0 and was_forgotten:
         lines = ["nothing erased: the call was forgotten here before"]
+    elif erased == 0 and damaged:
+        lines = ["nothing that can be read was held under that id"]
     elif erased == 0:
         lines = ["nothing erased: the store held nothing under that id; check its spelling"]
     lines[0] += "; a call of that id is not kept here again"

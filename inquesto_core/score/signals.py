@@ -191,11 +191,7 @@ def signals_record(
     rate = rate_of(counted, "is_successful", z=z)
     task = rate_of(counted, "is_task_successful", z=z)
     counts = accounting(decisions, "is_successful", population=population)
-    measured = signals.join(
-        counted.filter(~pl.col("stalled").fill_null(value=False)).select("call_id"),
-        on="call_id",
-        how="semi",
-    )
+    measured = rated_signals(signals, counted)
     guided = assertions.filter(pl.col("signal") == "guidance").join(
         counted.select("call_id"), on="call_id", how="semi"
     )
@@ -254,6 +250,12 @@ def signals_record(
         "evaluated_at": about["evaluated_at"],
         "provenance": about["provenance"],
     }
+
+
+def rated_signals(signals: pl.DataFrame, decisions: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of these calls that are in a signal's rate: no call that stalled."""
+    stalled = pl.col("stalled").fill_null(value=False)
+    return signals.join(decisions.filter(~stalled).select("call_id"), on="call_id", how="semi")
 
 
 def _signal(measured: pl.DataFrame, name: str, z: float) -> dict[str, Any]:

@@ -77,6 +77,23 @@ SMALL_TALK = [
 #: A tool call that ends the conversation.
 END = {"name": "end_conversation", "status": "ok", "start_ms": 9000, "end_ms": 9100}
 
+#: The caller is verified, and a payment is made.
+VERIFY = {
+    "name": "verify_caller",
+    "status": "ok",
+    "result": {"verified": True},
+    "start_ms": 2500,
+    "end_ms": 3000,
+}
+PAY = {
+    "name": "make_payment",
+    "status": "ok",
+    "arguments": {"amount": 65.52},
+    "result": {"ok": True},
+    "start_ms": 10000,
+    "end_ms": 11000,
+}
+
 
 def call(
     name="c1",

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from outcome_calls import TOOLS, call, population, scenario, score, turn, write
+from outcome_calls import PAY, TOOLS, VERIFY, call, population, scenario, score, turn, write
 
 from inquesto_core import schema
 from inquesto_core.cli import main
@@ -14,21 +14,6 @@ from inquesto_core.errors import ProtocolError, SchemaError
 from inquesto_core.protocol import load_any_protocol
 
 GATE = {"id": "gate", "kind": "verified"}
-VERIFY = {
-    "name": "verify_caller",
-    "status": "ok",
-    "result": {"verified": True},
-    "start_ms": 2500,
-    "end_ms": 3000,
-}
-PAY = {
-    "name": "make_payment",
-    "status": "ok",
-    "arguments": {"amount": 65.52},
-    "result": {"ok": True},
-    "start_ms": 10000,
-    "end_ms": 11000,
-}
 PAPERLESS = {"name": "set_paperless", "status": "ok", "arguments": {}, "start_ms": 12000}
 
 ASK_NAME = turn("agent", "Who is calling?", 0, 1000)

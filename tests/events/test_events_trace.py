@@ -4,7 +4,14 @@ import polars as pl
 import pytest
 from decide_loop import Case, Tool, decide_all, good, small_population, with_parameter
 
-from inquesto_core.events.tool_result import negative_result
+from inquesto_core.events.tool_result import (
+    ERROR_KEYS,
+    NEGATIVE_TEXTS,
+    NO_ERROR,
+    OUTCOME_KEYS,
+    WRAPPER_KEYS,
+    negative_result,
+)
 from inquesto_core.events.trace import FACTS, trace_facts
 from inquesto_core.evidence.tables import TABLES, empty_table
 from inquesto_core.protocol import load_protocol
@@ -114,7 +121,10 @@ def test_where_it_must_succeed_a_failed_verification_does_not_count(verification
         ({"data": {"match": False}}, True),
         ({"result": {"data": {"Status": "declined"}}}, True),
         ({"response": '{"ok": false}'}, True),
+        ({"state": "denied"}, True),
+        ({"payload": {"match": False}}, True),
         ({"status": "active"}, False),
+        ({"error_code": "00", "error": "N/A", "failure": "no"}, False),
         ({"status": 200, "error": None, "errors": []}, False),
         ({"error": "none"}, False),
         ({"dispute": False, "fee_refunded": False}, False),
@@ -128,6 +138,14 @@ def test_where_it_must_succeed_a_failed_verification_does_not_count(verification
 )
 def test_a_negative_result_is_one_of_the_documented_forms(result, denies):
     assert negative_result(result) is denies
+
+
+def test_the_page_of_predicates_lists_every_word_that_denies(project):
+    page = (project / "docs/predicates.md").read_text(encoding="utf-8")
+    told = " ".join(page[page.index("A result **denies**") :].split("###")[0].split())
+    listed = (NEGATIVE_TEXTS, OUTCOME_KEYS, ERROR_KEYS, NO_ERROR, WRAPPER_KEYS)
+    for words in listed:
+        assert ", ".join(f"`{word}`" for word in sorted(words) if word) in told
 
 
 def test_without_a_trace_nothing_is_known_of_it():

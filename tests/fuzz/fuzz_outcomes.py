@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from inquesto_core.protocol import SIGNALS
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -17,14 +19,7 @@ _WINDOW = "call"
 _TOPIC = ["balance", "payment"]
 
 _SIGNALS: dict[str, Any] = {
-    "success_signals": [
-        "is_action_match",
-        "db_state_match",
-        "db_state_assertion",
-        "nl_assertion",
-        "judge_passed",
-        "clean_exit",
-    ],
+    "success_signals": list(SIGNALS),
     "reference_answer": [{"name": "make_payment", "arguments": {"amount": 65.52}}],
     "prediction": "trace",
     "disallow_extra_items": False,
@@ -65,23 +60,8 @@ _CHECKS: dict[str, Any] = {
 
 def write_outcome_calls(folder: Path) -> None:
     """Write two bundles, ``c1`` and ``c2``, and their population."""
-    from outcome_calls import END, call, population, scenario, turn
+    from outcome_calls import END, PAY, VERIFY, call, population, scenario, turn
 
-    verify = {
-        "name": "verify_caller",
-        "status": "ok",
-        "result": {"verified": True},
-        "start_ms": 2500,
-        "end_ms": 3000,
-    }
-    pay = {
-        "name": "make_payment",
-        "status": "ok",
-        "arguments": {"amount": 65.52},
-        "result": {"ok": True},
-        "start_ms": 10000,
-        "end_ms": 11000,
-    }
     said = [
         turn("agent", "Who is calling?", 0, 1000),
         turn("caller", "Ann Lee.", 1500, 2000),
@@ -99,7 +79,7 @@ def write_outcome_calls(folder: Path) -> None:
         call(
             name,
             trial=trial,
-            tools=[verify, *([pay] if trial == 0 else []), END],
+            tools=[VERIFY, *([PAY] if trial == 0 else []), END],
             turns=said,
             ended="[EXIT]",
             state={"after": {"accounts": [{"id": "a", "balance": trial}], "session": name}},

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from inquesto_core.canonical import strict_json
-from inquesto_core.errors import SchemaError
 from inquesto_core.events.predicates.outcome import Outcome, concluded, each_once
 from inquesto_core.events.predicates.tools import (
     performed_text,
@@ -16,7 +14,7 @@ from inquesto_core.events.predicates.tools import (
     untold,
     with_tool,
 )
-from inquesto_core.events.tool_result import MAX_DECODES
+from inquesto_core.events.tool_result import decoded
 from inquesto_core.schema import closed_validator
 
 if TYPE_CHECKING:
@@ -103,12 +101,5 @@ def decoded_result(result: Any) -> Any:
     >>> decoded_result('{"ok": true}'), decoded_result("42")
     ({'ok': True}, '42')
     """
-    value = result
-    for _ in range(MAX_DECODES):
-        if not isinstance(value, str):
-            break
-        try:
-            value = strict_json(value.encode("utf-8"))
-        except (SchemaError, UnicodeEncodeError):
-            return result
+    value = decoded(result)
     return value if isinstance(value, dict | list) else result

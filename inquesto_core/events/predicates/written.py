@@ -27,7 +27,6 @@ _ONE = frozenset(
     {
         "additionalProperties",
         "contains",
-        "contentSchema",
         "else",
         "if",
         "items",
@@ -36,6 +35,19 @@ _ONE = frozenset(
         "then",
         "unevaluatedItems",
         "unevaluatedProperties",
+    }
+)
+#: Keywords that a validator passes over, or that only references need.
+_NOT_FOLLOWED = frozenset(
+    {
+        "$anchor",
+        "$dynamicAnchor",
+        "$recursiveAnchor",
+        "$vocabulary",
+        "contentEncoding",
+        "contentMediaType",
+        "contentSchema",
+        "format",
     }
 )
 _LIST = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
@@ -114,9 +126,9 @@ def schema_faults(schema: Any, pointer: str = "") -> Iterator[Fault]:
             yield pointer, "has a schema with a reference", f"a schema without {key}"
         elif key == "$schema" and value != _DIALECT:
             yield f"{pointer}/$schema", f"is {str(value)[:80]!r}", _DIALECT
-        elif key == "format":
-            found = "has the keyword format, which is not checked"
-            yield f"{pointer}/format", found, "a pattern, or no format"
+        elif key in _NOT_FOLLOWED:
+            found = f"has the keyword {key}, which is not followed here"
+            yield f"{pointer}/{key}", found, "a schema without it"
         elif key in _ONE:
             yield from schema_faults(value, f"{pointer}/{key}")
         elif key in _LIST and isinstance(value, list):
