@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from inquesto_core.events.predicates import scenario_predicates
+from inquesto_core.events.predicates import GROUPS, scenario_predicates, with_inner
 from inquesto_core.events.trace import trace_facts
 from inquesto_core.score.tables import EVENT_PREFIX
 
@@ -237,20 +237,39 @@ def _state_predicates(
     protocol: Protocol,
     population: Population,
 ) -> pl.DataFrame:
-    """Return ``call_id, states_hold``: whether all that a scenario asks of the state is true.
+    """Return ``call_id, state_told``: the stage's status by what a scenario asks of the state.
 
-    What a predicate leaves out of the state on purpose is no departure.
+    What a predicate leaves out of the state on purpose is no departure. A group that is false and
+    holds other kinds too does not tell which of them it is.
     """
-    kinds = {each["kind"] for scenario in population.scenarios for each in scenario.predicates}
-    if not any(kind.startswith("state_") for kind in kinds):
-        return calls.select("call_id", states_hold=pl.lit(None, dtype=pl.Boolean)).clear()
-    asked = scenario_predicates(
+    named = population.predicates or {}
+    rows = []
+    for scenario in population.scenarios:
+        for index, predicate in enumerate(scenario.predicates):
+            kinds = {each["kind"] for each in with_inner(predicate, named)} - set(GROUPS)
+            of_state = [kind.startswith("state_") for kind in kinds]
+            if any(of_state):
+                rows.append((scenario.id, index, all(of_state)))
+    schema = {"scenario_id": pl.String, "index": pl.Int64, "alone": pl.Boolean}
+    asked = pl.DataFrame(rows, schema=schema, orient="row")
+    if asked.is_empty():
+        return calls.select("call_id", state_told=pl.lit(None, dtype=pl.String)).clear()
+    values = scenario_predicates(
         {**tables, "calls": calls}, protocol=protocol, population=population
     )
+    departed = ~pl.col("value") & pl.col("alone")
     return (
-        asked.filter(pl.col("kind").str.starts_with("state_"))
+        values.with_columns(pl.col("index").cast(pl.Int64))
+        .join(calls.select("call_id", "scenario_id"), on="call_id")
+        .join(asked, on=["scenario_id", "index"])
         .group_by("call_id")
-        .agg(states_hold=pl.col("value").all(ignore_nulls=False))
+        .agg(
+            state_told=pl.when(departed.fill_null(value=False).any())
+            .then(pl.lit("departed"))
+            .when(pl.col("value").fill_null(value=False).all())
+            .then(pl.lit("held"))
+            .otherwise(pl.lit("unknown"))
+        )
     )
 
 
@@ -258,8 +277,8 @@ def _state() -> pl.Expr:
     changed = pl.col("after") != pl.col("before")
     acted = pl.col("required_performed").fill_null(value=False) & _asks_action()
     return (
-        pl.when(pl.col("states_hold").is_not_null())
-        .then(_held_if(pl.col("states_hold")))
+        pl.when(pl.col("state_told").is_not_null())
+        .then("state_told")
         .when(pl.col("expected").is_not_null() & pl.col("after").is_not_null())
         .then(_held_if(pl.col("after") == pl.col("expected")))
         .when(changed.is_null())

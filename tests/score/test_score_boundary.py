@@ -152,6 +152,18 @@ def test_the_state_departs_where_it_is_not_what_it_should_be(state, expected, wa
 )
 def test_what_predicates_of_the_state_leave_out_is_no_departure_of_it(left_out, wanted):
     asked = {"kind": "state_hash", "against": "expected", "exclude": left_out}
+    assert state_of(asked) == wanted
+    assert state_of({"kind": "all", "of": [asked, asked]}) == wanted
+
+
+def test_a_group_that_is_false_does_not_tell_that_it_is_for_the_state():
+    state = {"kind": "state_hash", "against": "expected", "exclude": ["/paid"]}
+    tool = {"kind": "tool_called", "tool": "nobody"}
+    assert state_of({"kind": "all", "of": [state, tool]}) == "unknown"
+    assert state_of({"kind": "any", "of": [state, tool]}) == "held"
+
+
+def state_of(asked):
     people = replace(
         POPULATION,
         scenarios=tuple(
@@ -160,8 +172,7 @@ def test_what_predicates_of_the_state_leave_out_is_no_departure_of_it(left_out, 
         ),
     )
     case = replace(CASE, state=({"paid": 0}, {"paid": 9}))
-    row = stages(case, expected='{"paid":8}', people=people)
-    assert row["state"] == wanted
+    return stages(case, expected='{"paid":8}', people=people)["state"]
 
 
 def test_an_unchanged_state_is_no_departure_where_no_action_was_asked():

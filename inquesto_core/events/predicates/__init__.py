@@ -20,9 +20,11 @@ from __future__ import annotations
 
 from inquesto_core.events.predicates.check import check_predicates
 from inquesto_core.events.predicates.evaluate import (
+    GROUPS,
     KINDS,
     asked_claims,
     columns_read,
+    with_inner,
 )
 from inquesto_core.events.predicates.scenarios import (
     PREDICATES,
@@ -31,6 +33,7 @@ from inquesto_core.events.predicates.scenarios import (
 )
 
 __all__ = [
+    "GROUPS",
     "KINDS",
     "PREDICATES",
     "asked_claims",
@@ -38,4 +41,5 @@ __all__ = [
     "columns_read",
     "predicates_hold",
     "scenario_predicates",
+    "with_inner",
 ]
