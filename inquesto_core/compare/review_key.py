@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from inquesto_core import schema
+from inquesto_core.errors import Problem, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,15 +82,38 @@ class ReviewKey:
         }
 
 
+def _refuse_strangers(raw: Mapping[str, Any], file: str) -> None:
+    known = {
+        "question": {row["question"] for row in raw["run_says"]},
+        "stratum": {row["stratum"] for row in raw["strata"]} | {None},
+    }
+    lists = {"question": "run_says", "stratum": "strata"}
+    for at, item in enumerate(raw["items"]):
+        for name, there in known.items():
+            if item[name] not in there:
+                raise SchemaError(
+                    Problem(
+                        code="key_inconsistent",
+                        file=file,
+                        pointer=f"/items/{at}/{name}",
+                        found=f"is {str(item[name])[:80]!r}",
+                        expected=f"a {name} of {lists[name]}",
+                        remedy="give the key as `sample` wrote it",
+                    )
+                )
+
+
 def parse_review_key(data: bytes, *, file: str) -> ReviewKey:
     """Return the key in a file.
 
     Raises
     ------
     SchemaError
-        It is no ``key.json`` of a review sheet.
+        It is no ``key.json`` of a review sheet; an item is of a question or stratum that it does
+        not list (``key_inconsistent``).
     """
     raw = schema.load(data, "review_key", file=file)
+    _refuse_strangers(raw, file)
     items = [
         {**row, "weight": None if row["weight"] is None else float(row["weight"])}
         for row in raw["items"]

@@ -25,6 +25,7 @@ import re
 import secrets
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inquesto_core.canonical import canonical_bytes, strict_json
@@ -106,6 +107,8 @@ class EvidenceStore:
             raise _not_a_store(root, f"has no readable {_ABOUT}") from exc
         if not known:
             raise _not_a_store(root, f"is of format {told['format']}")
+        if isinstance(root, Path) and (root / _LOCK).exists() and not (root / _LOCK).is_file():
+            raise _not_a_store(root, f"has a {_LOCK} that is no file")
         return cls(root, _secret=secret)
 
     def find(self, kind: str, key: str) -> dict[str, Any] | None:

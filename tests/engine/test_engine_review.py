@@ -136,6 +136,18 @@ def test_a_judges_sheet_key_is_no_key_of_a_review(run, sheet, tmp_path):
         estimate_review(filled(out, as_the_run, "zoe"), key=tmp_path / "judge" / "key.json")
 
 
+@pytest.mark.parametrize("name", ["question", "stratum"])
+def test_an_item_of_nothing_that_the_key_lists_is_refused_by_its_place(sheet, tmp_path, name):
+    _, out = sheet
+    labels = filled(out, as_the_run, "ann")
+    key = json.loads((out / "key.json").read_bytes())
+    place = next(at for at, item in enumerate(key["items"]) if item[name] is not None)
+    key["items"][place][name] = "another"
+    (tmp_path / "key.json").write_text(json.dumps(key))
+    with pytest.raises(SchemaError, match=rf"/items/{place}/{name} is 'another'.*key_inconsistent"):
+        estimate_review(labels, key=tmp_path / "key.json")
+
+
 def test_an_agent_that_the_run_lacks_is_refused(run, tmp_path):
     with pytest.raises(IncomparableError, match="agent_unknown"):
         sample(run, out=tmp_path / "x", n=4, agent="nobody")

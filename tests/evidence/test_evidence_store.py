@@ -311,3 +311,11 @@ def test_erasing_a_call_leaves_what_a_damaged_pack_still_holds_of_others(tmp_pat
     assert found[1] is None
     assert any(found)
     assert store.damaged_files() == []
+
+
+def test_a_lock_that_is_no_file_is_told_before_anything_is_kept(tmp_path):
+    filled(tmp_path / "store")
+    (tmp_path / "store/lock").unlink(missing_ok=True)
+    (tmp_path / "store/lock").mkdir()
+    with pytest.raises(StoreError, match=r"has a lock that is no file.*not_a_store"):
+        EvidenceStore.of(tmp_path / "store")
