@@ -69,7 +69,17 @@ _USAGE = frozenset(
 
 
 #: Errors of what was given and is there, and not of this machine's disk or of what is asked.
-_DAMAGED = frozenset({"no_records", "not_readable", "run_damaged"})
+_DAMAGED = frozenset(
+    {
+        "checks_invalid",
+        "no_records",
+        "not_readable",
+        "population_inconsistent",
+        "predicate_invalid",
+        "run_damaged",
+        "signals_invalid",
+    }
+)
 
 
 #: What a file or folder that was given may be: not ours to read, gone meanwhile, of another kind.

@@ -57,7 +57,7 @@ def _with_facts(
     tables: OutcomeTables, protocol: ChecksProtocol, population: Population
 ) -> pl.DataFrame:
     """Return the calls with what the record also tells: transfers, beliefs, sound, cost, waits."""
-    outcomes = with_outcome(tables.tool_calls, protocol)
+    outcomes = with_outcome(tables.tool_calls, protocol, population)
     moved = outcomes.filter(pl.col("name").is_in(list(population.tools.transfer)))
     alike = sound_alike_only(outcomes, population)
     has_trace = pl.col("has_trace")

@@ -17,6 +17,7 @@ from inquesto_core.engine.outcome_signals import signal_tables
 from inquesto_core.engine.stored import INPUTS_FILE
 from inquesto_core.errors import BundleError, Problem
 from inquesto_core.events.checks_asked import check_checks
+from inquesto_core.events.predicates.check import check_tool_success
 from inquesto_core.events.signals_asked import check_signals
 from inquesto_core.protocol import ChecksProtocol, SignalsProtocol
 
@@ -57,8 +58,9 @@ def check_population(population: Population, protocol: OutcomeProtocol) -> None:
     Raises
     ------
     ProtocolError
-        ``signals_invalid``, ``checks_invalid``.
+        ``signals_invalid``, ``checks_invalid``, ``predicate_invalid``.
     """
+    check_tool_success(population)
     if isinstance(protocol, SignalsProtocol):
         check_signals(population, protocol=protocol)
     else:

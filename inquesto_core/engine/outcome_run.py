@@ -27,7 +27,11 @@ from inquesto_core.engine.outcome_reduction import (
 from inquesto_core.engine.population_of_calls import known_population, population_of_calls
 from inquesto_core.engine.run_folder import RunFolder
 from inquesto_core.errors import BundleError, Problem
-from inquesto_core.events.signals_asked import lacking_a_judge, unasked_signals
+from inquesto_core.events.signals_asked import (
+    judged_table,
+    lacking_a_judge,
+    unasked_signals,
+)
 from inquesto_core.places import allowed_schemes
 from inquesto_core.protocol import OutcomeProtocol, SignalsProtocol, asking_of
 from inquesto_core.score import JudgeUse
@@ -196,7 +200,11 @@ def _warnings(
     tables: OutcomeTables, population: Population, *, is_recorded: bool
 ) -> Iterator[Problem]:
     """Yield what is not there though the signals of scenarios count on it."""
-    for signal, scenarios in unasked_signals(population).items():
+    expected = tables.states.filter(
+        pl.col("expected").is_not_null() | pl.col("expected_sha256").is_not_null()
+    )
+    expecting = tables.calls.join(expected, on="call_id", how="semi")["scenario_id"].drop_nulls()
+    for signal, scenarios in unasked_signals(population, expecting=set(expecting)).items():
         more = f" and {len(scenarios) - 3} more" if len(scenarios) > 3 else ""
         yield Problem(
             code="signal_unasked",
@@ -213,8 +221,8 @@ def _warnings(
             code="trace_unknown",
             found=f"{untraced} calls have no trace.json: what their agent did is not known",
             expected="trace.json, with an empty list where no tool was called",
-            remedy="a reference action or an end-of-call tool that they ask for counts as not "
-            "done, as the scoring model has it",
+            remedy="a reference action that they ask for counts as not done, as the scoring model "
+            "has it; where a clean exit counts and hangs on it, they are not evaluated",
             level="warning",
         )
     judged = tables.calls.join(tables.answers, on="call_id", how="semi")
@@ -231,5 +239,22 @@ def _warnings(
             f"has an answer: {counts}",
             expected="answers in verdicts.json",
             remedy="judge_passed and nl_assertion do not apply to them",
+            level="warning",
+        )
+    known = tables.calls.filter(pl.col("exclusion_reason").is_null())
+    asked = known.join(judged_table(population), on="scenario_id", how="semi")
+    silent = asked.join(tables.answers, on="call_id", how="anti")
+    # Of scenarios without any answer the warning above has told.
+    silent = silent.join(judged, on="scenario_id", how="semi")
+    if silent.height and is_recorded:
+        named = ", ".join(silent["call_id"].sort().head(3))
+        more = f" and {silent.height - 3} more" if silent.height > 3 else ""
+        yield Problem(
+            code="judge_unanswered",
+            found=f"{silent.height} calls have no answer of a judge that their scenario counts on "
+            f"and other calls of it have: {named}{more}",
+            expected="answers in verdicts.json of each, or a model that is asked",
+            remedy="what only a judge could tell does not apply to them, and the other signals "
+            "decide alone",
             level="warning",
         )

@@ -33,7 +33,7 @@ def refuse_contradictions(
             raise ProtocolError(
                 Problem(
                     code=code,
-                    file=population.name,
+                    file=population.file or f"population {population.name}",
                     pointer=f"/scenarios/{at}{key}",
                     found=found,
                     expected=expected,

@@ -107,7 +107,7 @@ def find_checks(
     )
     amounts = said.join(amount_table(of_amounts["text"]), on="text")
     read = _Read(
-        outcomes=with_outcome(seen.tool_calls, protocol),
+        outcomes=with_outcome(seen.tool_calls, protocol, population),
         said=said,
         amounts=amounts,
         caller=seen.transcript.filter(pl.col("speaker") == "caller").with_columns(
@@ -127,7 +127,8 @@ def find_checks(
         keys = part.select("call_id", "assertion", "index")
         parts.append(keys.join(found, on=["call_id", "index"]).select(columns))
     code = pl.concat(parts)
-    rows = due.join(code, on=["call_id", "assertion", "index"], how="left").with_columns(
+    judged = due.join(code, on=["call_id", "assertion", "index"], how="left")
+    rows = _without_untold(judged, read.outcomes).with_columns(
         question=pl.format("{}:{}", pl.lit(protocol.question), "check")
     )
     rows = rows.join(
@@ -154,6 +155,32 @@ def find_checks(
             pl.col("assertion").cast(pl.Enum(["verification", "changes", "spoken"])),
             "index",
         )
+    )
+
+
+#: In the JSON of a check whose window begins or ends with a tool that succeeded.
+_OF_SUCCESS = "_verification"
+
+
+def _without_untold(rows: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
+    """Return the verdicts, null where they hang on a result that decides and is not recorded."""
+    untold = (
+        outcomes.filter(pl.col("succeeded").is_null())
+        .sort("call_id", "position")
+        .group_by("call_id")
+        .agg(untold=pl.format("no result is recorded of tool_calls/{}", "position").first())
+    )
+    hangs = pl.col("kind").is_in(["verified", "change", NO_OTHER_CHANGE]) | pl.col(
+        "asked"
+    ).str.contains(_OF_SUCCESS, literal=True)
+    is_untold = hangs & pl.col("untold").is_not_null()
+    return (
+        rows.join(untold, on="call_id", how="left", maintain_order="left")
+        .with_columns(
+            code=pl.when(is_untold).then(None).otherwise("code"),
+            evidence=pl.when(is_untold).then("untold").otherwise("evidence"),
+        )
+        .drop("untold")
     )
 
 

@@ -15,7 +15,7 @@ import polars as pl
 
 from inquesto_core.canonical import canonical_bytes, strict_json
 from inquesto_core.events.predicates.outcome import cut, found_at, shown
-from inquesto_core.events.tool_result import decoded, negative_result
+from inquesto_core.events.tool_result import decoded, with_success
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,14 +33,13 @@ __all__ = [
 ]
 
 
-def with_outcome(tool_calls: pl.DataFrame, protocol: ChecksProtocol) -> pl.DataFrame:
-    """Return the calls that were performed, with ``succeeded``: their result denies nothing."""
-    performed = tool_calls.filter(pl.col("status").is_in(list(protocol.performed_statuses)))
-    results = performed.select("result").drop_nulls().unique().sort("result")
-    denied = [negative_result(strict_json(text.encode())) for text in results["result"]]
-    found = results.with_columns(denied=pl.Series(denied, dtype=pl.Boolean))
-    joined = performed.join(found, on="result", how="left", maintain_order="left")
-    return joined.with_columns(succeeded=~pl.col("denied").fill_null(value=False)).drop("denied")
+def with_outcome(
+    tool_calls: pl.DataFrame, protocol: ChecksProtocol, population: Population
+) -> pl.DataFrame:
+    """Return the calls that were performed, with ``succeeded`` (`tool_result.with_success`)."""
+    statuses = list(protocol.performed_statuses)
+    performed = tool_calls.filter(pl.col("status").is_in(statuses))
+    return with_success(performed, statuses=statuses, population=population)
 
 
 def first_success(outcomes: pl.DataFrame, tools: Iterable[str]) -> pl.DataFrame:
@@ -125,11 +124,10 @@ def change_verdicts(
     changes = due.filter(pl.col("kind") == "change").with_columns(
         step=pl.col("index").rank("dense").over("call_id")
     )
-    done = outcomes.filter(
-        pl.col("name").is_in(list(population.tools.change)) & pl.col("succeeded")
-    )
-    compared = _compared(changes, done)
-    fitting = compared.filter(pl.col("misfit").is_null())
+    tried = outcomes.filter(pl.col("name").is_in(list(population.tools.change)))
+    done = tried.filter("succeeded")
+    compared = _compared(changes, tried)
+    fitting = compared.filter(pl.col("misfits") == 0)
     at = due.select("call_id").unique().with_columns(behind=pl.lit(-1, dtype=pl.Int64))
     found = []
     for step in sorted(changes["step"].unique()):
@@ -147,19 +145,19 @@ def change_verdicts(
             "call_id", behind=pl.coalesce("position", "behind")
         )
     nothing = due.clear().select("call_id", "index", "has_trace", position="index", behind="index")
-    made = pl.concat([nothing, *found]).join(
-        _nearest(compared), on=["call_id", "index"], how="left", maintain_order="left"
+    made = pl.concat([nothing, *found])
+    made = made.join(
+        _nearest(compared, made), on=["call_id", "index"], how="left", maintain_order="left"
     )
+    nearest = pl.col("nearest").fill_null("")
     required = _of_trace(
         made,
         pl.col("position").is_not_null(),
         pl.when(pl.col("position").is_not_null())
         .then(pl.format("tool_calls/{}", "position"))
         .when(pl.col("behind") >= 0)
-        .then(pl.format("no such change after tool_calls/{}", "behind"))
-        .otherwise(
-            pl.concat_str(pl.lit("no such change succeeded"), pl.col("nearest").fill_null(""))
-        ),
+        .then(pl.format("no such change after tool_calls/{}{}", "behind", nearest))
+        .otherwise(pl.concat_str(pl.lit("no such change succeeded"), nearest)),
     )
     return pl.concat([required, _no_other(due, done, made)])
 
@@ -181,44 +179,60 @@ def _no_other(due: pl.DataFrame, done: pl.DataFrame, made: pl.DataFrame) -> pl.D
     )
 
 
-def _nearest(compared: pl.DataFrame) -> pl.DataFrame:
-    """Return what the first call of the tool has otherwise: ``call_id, index, nearest``."""
+def _nearest(compared: pl.DataFrame, made: pl.DataFrame) -> pl.DataFrame:
+    """Return what the nearest call has otherwise: ``call_id, index, nearest``.
+
+    Of the tool's calls behind the change before it, that with the fewest other values; the first
+    of several.
+    """
     return (
-        compared.filter(pl.col("misfit").is_not_null())
-        .sort("call_id", "index", "position")
+        compared.filter(pl.col("misfits") > 0)
+        .join(made.select("call_id", "index", "behind"), on=["call_id", "index"])
+        .filter(pl.col("position") > pl.col("behind"))
+        .sort("call_id", "index", "misfits", "position")
         .group_by("call_id", "index", maintain_order=True)
         .agg(nearest=pl.format("; in tool_calls/{} {}", "position", "misfit").first())
     )
 
 
-def _compared(changes: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
-    """Return each successful call beside the required changes of its tool.
+def _compared(changes: pl.DataFrame, tried: pl.DataFrame) -> pl.DataFrame:
+    """Return each performed call beside the required changes of its tool.
 
     Returns
     -------
     polars.DataFrame
-        ``call_id, index, position, misfit``: what it has otherwise, null where it fits.
+        ``call_id, index, position, misfits, misfit``: how much it has otherwise, and what first.
     """
     tools = changes.select("asked").unique().sort("asked")
     names = [strict_json(text.encode())["tool"] for text in tools["asked"]]
     named = changes.join(
         tools.with_columns(name=pl.Series(names, dtype=pl.String)), on="asked", how="left"
     )
+    columns = ("call_id", "name", "position", "arguments", "result", "succeeded")
     pairs = named.select("call_id", "index", "asked", "name").join(
-        done.select("call_id", "name", "position", "arguments", "result"), on=["call_id", "name"]
+        tried.select(columns), on=["call_id", "name"]
     )
     triple = ("asked", "arguments", "result")
     distinct = pairs.select(triple).unique().sort(triple)
-    misfits = [_misfit(*row) for row in distinct.iter_rows()]
-    found = distinct.with_columns(misfit=pl.Series(misfits, dtype=pl.String))
+    misfits = [_misfits(*row) for row in distinct.iter_rows()]
+    found = distinct.with_columns(
+        others=pl.Series([len(texts) for texts in misfits], dtype=pl.Int64),
+        other=pl.Series([texts[0] if texts else None for texts in misfits], dtype=pl.String),
+    )
+    denied = ~pl.col("succeeded").fill_null(value=False)
     return pairs.join(found, on=triple, how="left", nulls_equal=True).select(
-        "call_id", "index", "position", "misfit"
+        "call_id",
+        "index",
+        "position",
+        misfits=pl.col("others") + denied.cast(pl.Int64),
+        misfit=pl.when(denied).then(pl.lit("the result denies it")).otherwise("other"),
     )
 
 
-def _misfit(asked: str, arguments: str | None, result: str | None) -> str | None:
-    """Return the first value that a tool call has otherwise than a change asks; None = it fits."""
+def _misfits(asked: str, arguments: str | None, result: str | None) -> list[str]:
+    """Return each value that a tool call has otherwise than a change asks; none: it fits."""
     check = strict_json(asked.encode())
+    told = []
     for values, document in (
         (check.get("arguments", ()), _document(arguments)),
         (check.get("result", ()), _document(result)),
@@ -227,9 +241,9 @@ def _misfit(asked: str, arguments: str | None, result: str | None) -> str | None
             if not value_fits(value, document):
                 there = found_at(jmespath.compile(value["path"]), document)
                 wanted = value["equals"] if "equals" in value else value["value"]
-                told = cut(there.text) if there.error is None else "not to be read"
-                return f"{value['path']} is {told}, asked {shown(wanted)}"
-    return None
+                found = cut(there.text) if there.error is None else "not to be read"
+                told.append(f"{value['path']} is {found}, asked {shown(wanted)}")
+    return told
 
 
 def _document(text: str | None) -> Any:

@@ -19,6 +19,8 @@ from inquesto_core.events.signals_assertions import claim_rows, guidance_rows, s
 from inquesto_core.events.signals_ends import ends_of_calls
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from inquesto_core.protocol import Population, SignalsProtocol
 
 __all__ = [
@@ -146,11 +148,12 @@ def find_signals(seen: Observed, *, protocol: SignalsProtocol, population: Popul
         value=pl.lit(None, dtype=pl.Float64),
         evidence=pl.format("{} ({})", "conversation_end_reason", "conversation_end_policy"),
     )
+    claiming = [one.id for one in population.scenarios if (one.signals or {}).get("nl_assertions")]
     parts = {
         "is_action_match": _action_match(due, seen, protocol, population),
         "db_state_match": _state_match(hashes),
         "db_state_assertion": _share(due, held, protocol.pass_rates["db_state_assertion"]),
-        "nl_assertion": _share(due, claims, protocol.pass_rates["nl_assertion"]),
+        "nl_assertion": _share(due, claims, protocol.pass_rates["nl_assertion"], claiming),
         "judge_passed": _judge_passed(due, seen.answers, protocol),
         "clean_exit": exits,
     }
@@ -384,18 +387,33 @@ def _state_match(hashes: pl.DataFrame) -> pl.DataFrame:
 # The other signals
 
 
-def _share(due: pl.DataFrame, rows: pl.DataFrame, pass_rate: float) -> pl.DataFrame:
-    """Return whether the share of assertions that passed reaches the rate; none: null."""
+def _share(
+    due: pl.DataFrame, rows: pl.DataFrame, pass_rate: float, claiming: Collection[str] = ()
+) -> pl.DataFrame:
+    """Return whether the share of assertions that passed reaches the rate; none: null.
+
+    Parameters
+    ----------
+    claiming : collection of str
+        Scenarios that declare some, so that a call without is one that nobody answered for.
+    """
     counts = rows.group_by("call_id").agg(
         k=pl.col("passed").fill_null(value=False).sum(), n=pl.len()
     )
-    frame = due.select("call_id").join(counts, on="call_id", how="left", maintain_order="left")
+    frame = due.select("call_id", "scenario_id").join(
+        counts, on="call_id", how="left", maintain_order="left"
+    )
     share = pl.col("k") / pl.col("n")
+    nothing = (
+        pl.when(pl.col("scenario_id").is_in(list(claiming)))
+        .then(pl.lit("declared, and no judge answered"))
+        .otherwise(pl.lit("none is declared"))
+    )
     return frame.select(
         "call_id",
         verdict=share >= pass_rate,
         value=share,
-        evidence=pl.format("{} of {} passed", "k", "n").fill_null("none is declared, or answered"),
+        evidence=pl.coalesce(pl.format("{} of {} passed", "k", "n"), nothing),
     )
 
 

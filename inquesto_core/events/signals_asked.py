@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from inquesto_core.events.asked_of_scenarios import refuse_contradictions
+from inquesto_core.events.reference_match import without_side
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -67,28 +68,56 @@ def whitelist_table(population: Population) -> pl.DataFrame:
 
 #: What a scenario declares for a signal of its whitelist; of the others the call itself tells.
 _DECLARED = {
-    "is_action_match": "reference_answer",
     "db_state_assertion": "db_state_assertions",
     "nl_assertion": "nl_assertions",
 }
 
 
-def unasked_signals(population: Population) -> dict[str, list[str]]:
-    """Return by signal the scenarios whose whitelist has it and that declare nothing for it."""
+def unasked_signals(population: Population, *, expecting: Collection[str]) -> dict[str, list[str]]:
+    """Return by signal the scenarios whose whitelist has it and that declare nothing for it.
+
+    Parameters
+    ----------
+    expecting : collection of str
+        Scenarios of which some call itself says what its database should be.
+    """
     found: dict[str, list[str]] = {}
     for scenario in population.scenarios:
-        told = scenario.signals or {}
-        for name in told.get("success_signals", ()):
-            if name in _DECLARED and not told.get(_DECLARED[name]):
+        for name in (scenario.signals or {}).get("success_signals", ()):
+            by_call = name == "db_state_match" and scenario.id in expecting
+            if not by_call and not _is_declared(scenario, name):
                 found.setdefault(name, []).append(scenario.id)
     return dict(sorted(found.items()))
 
 
+def _is_declared(scenario: Scenario, signal: str) -> bool:
+    told = scenario.signals or {}
+    if signal == "db_state_match":
+        return "expected_db" in told or "expected_db_sha256" in told
+    if signal == "is_action_match":
+        reference = told.get("reference_answer")
+        return reference is not None and without_side(reference, "user")[0] is not None
+    return signal not in _DECLARED or bool(told.get(_DECLARED[signal]))
+
+
 def asked_signals(scenario: Scenario) -> list[str]:
     """Return the signals of a scenario's whitelist for which it declares what they need."""
-    told = scenario.signals or {}
-    names = told.get("success_signals", ())
-    return [name for name in names if name not in _DECLARED or told.get(_DECLARED[name])]
+    names = (scenario.signals or {}).get("success_signals", ())
+    return [name for name in names if _is_declared(scenario, name)]
+
+
+def judged_table(population: Population) -> pl.DataFrame:
+    """Return a row a scenario and signal that only a judge can answer: ``scenario_id, signal``."""
+    return pl.DataFrame(
+        [
+            (scenario.id, signal)
+            for scenario in population.scenarios
+            for signal in asked_signals(scenario)
+            if signal in NEED_A_JUDGE
+        ],
+        schema={"scenario_id": pl.String, "signal": pl.String},
+        orient="row",
+    )
 
 
 def lacking_a_judge(

@@ -14,6 +14,7 @@ policy passed or failed, and which policy it was. An overall timeout fails under
 ``inactivity``                 no          the same, and the transcript does not tell who was last
 ``exit_not_seen``              no          the tool was called, and the bridge saw no exit
 ``no_end_tool``                no          none of it
+``trace_unknown``              not known   the bridge saw an exit, and no trace tells whose
 =============================  ==========  =======================================================
 
 *valid*: under ``valid-terminal-state`` only; under ``tool-only`` these calls are ``no_end_tool`` or
@@ -31,18 +32,21 @@ if TYPE_CHECKING:
 
     from inquesto_core.protocol import Population, SignalsProtocol
 
-__all__ = ["ENDS", "ends_of_calls"]
+__all__ = ["ENDS", "TRACE_UNKNOWN", "ends_of_calls"]
 
 #: One row a call.
 ENDS = {
     "call_id": pl.String,
-    "end_conversation_tool_called": pl.Boolean,
+    "end_conversation_tool_called": pl.Boolean,  # null = there is no trace
     "conversation_end_policy": pl.String,
     "conversation_end_reason": pl.String,
     "stop_reason": pl.String,  # the bridge's own word
     "stop_kind": pl.String,  # exit | inactivity | timeout | other | none
-    "clean": pl.Boolean,
+    "clean": pl.Boolean,  # null = not known
 }
+
+#: Why it is not known.
+TRACE_UNKNOWN = "trace_unknown"
 
 _VALID = "valid-terminal-state"
 
@@ -69,17 +73,20 @@ def ends_of_calls(
     ).select("call_id", end_conversation_tool_called=pl.lit(value=True))
     last = transcript.sort("call_id", "position").group_by("call_id").agg(pl.col("speaker").last())
     frame = (
-        calls.select("call_id", "scenario_id", "ended_reason", "simulator_end")
+        calls.select("call_id", "scenario_id", "ended_reason", "simulator_end", "has_trace")
         .join(policies, on="scenario_id", how="left", maintain_order="left")
         .join(ended.unique(), on="call_id", how="left", maintain_order="left")
         .join(last, on="call_id", how="left", maintain_order="left")
         .with_columns(
-            pl.col("end_conversation_tool_called").fill_null(value=False),
+            pl.when("has_trace").then(
+                pl.col("end_conversation_tool_called").fill_null(value=False)
+            ),
             pl.col("conversation_end_policy").fill_null(protocol.default_policy),
             stop_kind=_stop_kind(protocol),
         )
     )
-    kind, called = pl.col("stop_kind"), pl.col("end_conversation_tool_called")
+    kind = pl.col("stop_kind")
+    called = pl.col("end_conversation_tool_called").fill_null(value=False)
     valid = pl.col("conversation_end_policy") == _VALID
     success = _among("simulator_end", protocol.ends.simulator_success).fill_null(value=False)
     waited = valid & (kind == "inactivity")
@@ -96,6 +103,8 @@ def ends_of_calls(
         .then(pl.lit("inactivity_after_agent"))
         .when(waited)
         .then(pl.lit("inactivity"))
+        .when(~pl.col("has_trace") & (kind == "exit"))
+        .then(pl.lit(TRACE_UNKNOWN))
         .when(called)
         .then(pl.lit("exit_not_seen"))
         .otherwise(pl.lit("no_end_tool"))
@@ -103,7 +112,11 @@ def ends_of_calls(
     clean = ("end_tool", "simulator_success", "inactivity_after_caller")
     return (
         frame.with_columns(conversation_end_reason=reason, stop_reason="ended_reason")
-        .with_columns(clean=_among("conversation_end_reason", clean))
+        .with_columns(
+            clean=pl.when(pl.col("conversation_end_reason") != TRACE_UNKNOWN).then(
+                _among("conversation_end_reason", clean)
+            )
+        )
         .select(ENDS.keys())
     )
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from inquesto_core.canonical import strict_json
 from inquesto_core.events.occurrences import occurrences
-from inquesto_core.events.tool_result import negative_result
+from inquesto_core.events.tool_result import with_success
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +29,6 @@ __all__ = [
     "trace_events",
     "trace_facts",
     "trace_flags",
-    "with_success",
 ]
 
 #: What a scenario asks of its calls.
@@ -96,16 +94,6 @@ def _is_in(column: str, names: Iterable[str]) -> pl.Expr:
     return pl.col(column).is_in(pl.Series(list(names), dtype=pl.String).implode())
 
 
-def with_success(tool_calls: pl.DataFrame, *, protocol: Protocol) -> pl.DataFrame:
-    """Return `tool_calls` with ``succeeded``: performed, and not with a negative result."""
-    results = tool_calls.select("result").drop_nulls().unique().sort("result")
-    denied = [negative_result(strict_json(text.encode("utf-8"))) for text in results["result"]]
-    verdicts = results.with_columns(denied=pl.Series(denied, dtype=pl.Boolean))
-    joined = tool_calls.join(verdicts, on="result", how="left", maintain_order="left")
-    denied_there = pl.col("denied").fill_null(value=False)
-    return joined.with_columns(succeeded=is_performed(protocol) & ~denied_there).drop("denied")
-
-
 def trace_facts(
     calls: pl.DataFrame, tool_calls: pl.DataFrame, *, protocol: Protocol, population: Population
 ) -> pl.DataFrame:
@@ -130,10 +118,14 @@ def trace_facts(
     )
     shown = _per_call(named, protocol, population)
     found = ("change_called", "change_performed", "required_performed", "transfer_performed")
-    in_order = (pl.col("first_lookup") < pl.col("first_change")) & (
-        pl.col("first_verify") < pl.col("first_change")
+    change = pl.col("first_change")
+    looked_up = (pl.col("first_lookup") < change).fill_null(value=False)
+    verified = (pl.col("first_verify") < change).fill_null(value=False)
+    # Where a result decides and none is recorded, nobody knows; a missing look-up decides alone.
+    perhaps = looked_up & ~verified & (pl.col("first_perhaps") < change).fill_null(value=False)
+    unverified = (
+        pl.when(perhaps).then(None).otherwise(change.is_not_null() & ~(looked_up & verified))
     )
-    unverified = pl.col("first_change").is_not_null() & ~in_order.fill_null(value=False)
     readable = pl.col("has_trace").fill_null(value=False)
     table = asked.join(shown, on="call_id", how="left", maintain_order="left")
     by_trace = pl.lit(value=is_handoff_by_trace(protocol, population))
@@ -153,15 +145,18 @@ def trace_facts(
 def _per_call(named: pl.DataFrame, protocol: Protocol, population: Population) -> pl.DataFrame:
     tools = population.tools
     verify = _is_in("name", tools.verify)
+    perhaps = pl.lit(value=False)
     if protocol.event("unverified_action").parameters["verification_must_succeed"]:
-        named = with_success(named, protocol=protocol)
-        verify &= pl.col("succeeded")
+        named = with_success(named, statuses=protocol.performed_statuses, population=population)
+        perhaps = verify & pl.col("succeeded").is_null()
+        verify &= pl.col("succeeded").fill_null(value=False)
     # Row by row first: a filter inside the aggregation is evaluated group by group.
     rows = named.select(
         "call_id",
         "position",
         lookup=_is_in("name", tools.lookup),
         verify=verify,
+        perhaps=perhaps,
         change=_is_in("name", tools.change),
         transfer=_is_in("name", tools.transfer),
         required=pl.col("name") == pl.col("required_action"),
@@ -172,6 +167,7 @@ def _per_call(named: pl.DataFrame, protocol: Protocol, population: Population) -
         "call_id",
         first_lookup=pl.when("lookup").then("position"),
         first_verify=pl.when("verify").then("position"),
+        first_perhaps=pl.when("perhaps").then("position"),
         first_change=pl.when(pl.col("change") & performed).then("position"),
         change_called="change",
         change_performed=pl.col("change") & performed,
@@ -220,8 +216,9 @@ def trace_flags(facts: pl.DataFrame) -> pl.DataFrame:
     Criterion (protocol, `unverified_action`): *an account change before lookup and voice
     verification*. A performed change counts if not both a look-up and a verification were called
     earlier in the trace. With ``verification_must_succeed`` a verification that was not performed
-    or whose result is negative (`negative_result`) is none. The reference looks at the first change
-    only, which is the one with the least before it: the same answer.
+    or that did not succeed by its result (`with_success`) is none; null where that is not known.
+    The reference looks at the first change only, which is the one with the least before it: the
+    same answer.
     """
     return facts.select("call_id", event_unverified_action="unverified_change")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -124,8 +124,12 @@ class Population:
         Named predicates on a final state: domain to name to their definition.
     sound_alike : mapping or None
         Where a verification's result says that only the sound of a name matched.
+    tool_success : mapping or None
+        JSON Schemas by tool: what a result of it is like where it did what it was called for.
     digest : str
         SHA-256 of the whole canonical content of the file.
+    file : str or None
+        The name of the file that it was read from.
     """
 
     name: str
@@ -144,6 +148,8 @@ class Population:
     phrases: Mapping[str, Mapping[str, Any]] | None = None
     state_functions: Mapping[str, Mapping[str, Any]] | None = None
     sound_alike: Mapping[str, Any] | None = None
+    tool_success: Mapping[str, Any] | None = None
+    file: str | None = field(default=None, compare=False)
 
     def scenario(self, scenario_id: str) -> Scenario:
         """Return the scenario of that id.
@@ -234,12 +240,16 @@ def load_population(path_or_name: str | Path, protocol: Protocol | None = None) 
     return _read(Path(path_or_name))
 
 
+#: What a file may say of all scenarios, and need not.
+_OPTIONAL = ("predicates", "phrases", "state_functions", "sound_alike", "tool_success")
+
+
 def population_document(population: Population) -> dict[str, Any]:
     """Return a population as its file holds it: the same canonical content, the same digest."""
     document = asdict(population)
-    del document["digest"]
+    del document["digest"], document["file"]
     for holder, keys in (
-        (document, ("predicates", "phrases", "state_functions", "sound_alike")),
+        (document, _OPTIONAL),
         *((row, ("signals", "checks")) for row in document["scenarios"]),
     ):
         for key in keys:
@@ -257,7 +267,7 @@ def _read_named(name: str, path: Path) -> Population:
 
 def _read(path: Path) -> Population:
     raw = schema.load(read_file(path), "population", file=path.name)
-    population = _parse(raw)
+    population = replace(_parse(raw), file=path.name)
     for pointer, found, expected in _contradictions(population):
         raise _inconsistent(path.name, pointer, found, expected)
     return population
@@ -286,10 +296,7 @@ def _parse(raw: Mapping[str, Any]) -> Population:
             Scenario(**{**row, "predicates": tuple(row["predicates"])}) for row in raw["scenarios"]
         ),
         digest=digest_json(raw),
-        predicates=raw.get("predicates"),
-        phrases=raw.get("phrases"),
-        state_functions=raw.get("state_functions"),
-        sound_alike=raw.get("sound_alike"),
+        **{key: raw.get(key) for key in _OPTIONAL},
     )
 
 

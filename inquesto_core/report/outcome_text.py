@@ -82,8 +82,11 @@ def _aside(row: Mapping[str, Any]) -> str:
     if elsewhere:
         passed = row["computed"]["passed"] - row["gating"]["passed"]
         notes.append(f"elsewhere {passed}/{elsewhere}")
-    if row["not_applicable"]:
-        notes.append(f"N/A {row['not_applicable']}")
+    unanswered = row.get("not_answered", 0)  # not told by records of earlier versions
+    if row["not_applicable"] > unanswered:
+        notes.append(f"N/A {row['not_applicable'] - unanswered}")
+    if unanswered:
+        notes.append(f"not answered {unanswered}")
     return ", ".join(notes)
 
 

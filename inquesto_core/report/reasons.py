@@ -44,6 +44,7 @@ REASONS = {
     "system_ended_agent_turn": "the system ended the call while the agent spoke",
     "timing_missing": "there is no timing",
     "timing_undetermined": "the timing cannot be decided",
+    "tool_result_missing": "no result is recorded of a verification, and the result decides",
     "trace_missing": "there is no readable tool trace",
     "transfer_time_unknown": "the call was transferred and it is not known when",
     "undetermined": "what could decide the call is undetermined",

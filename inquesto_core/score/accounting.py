@@ -294,7 +294,8 @@ def call_standing(
     -------
     polars.DataFrame
         ``call_id, exclusion, timing_only, fault, unproven_exclusion``, and texts ``open_state``
-        (``exclusion_unknown``, ``trace_missing``, ``predicate_undetermined:<kind>``) and
+        (``exclusion_unknown``, ``trace_missing``, ``tool_result_missing``,
+        ``predicate_undetermined:<kind>``) and
         ``open_judge``
         (``verdict_missing:<question>``, ``verdict_undetermined:<question>``): asked quantities
         that could decide the goal or an event of severity ``fail_at`` and above.
@@ -319,6 +320,9 @@ def call_standing(
         open_state=reason_text(
             pl.col("unproven_exclusion"),
             _when(~pl.col("has_trace"), "trace_missing"),
+            _when(
+                pl.col("has_trace") & pl.col("unverified_change").is_null(), "tool_result_missing"
+            ),
             pl.col("unclear"),
         ),
         open_judge=reason_text(*_open_verdicts(protocol), pl.col("unclear_judged")),

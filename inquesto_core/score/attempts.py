@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IN_N",
+    "NO_TRACE",
     "NO_TRANSCRIPT",
     "SCENARIO_UNKNOWN",
     "accounting",
@@ -42,6 +43,7 @@ IN_N = ("scored", "agent_fault")
 SCENARIO_UNKNOWN = "scenario_unknown"
 EXCLUSION_UNKNOWN = "exclusion_unknown"
 NO_TRANSCRIPT = "no_transcript"
+NO_TRACE = "trace_missing"
 
 #: Repeats are told up to this many.
 _MAX_K = 10

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from inquesto_core.events.signals_asked import whitelist_table
+from inquesto_core.events.signals_asked import judged_table, whitelist_table
 from inquesto_core.protocol import SIGNALS
 from inquesto_core.score.attempts import (
     IN_N,
+    NO_TRACE,
     NO_TRANSCRIPT,
     accounting,
     attempt_states,
@@ -90,6 +91,10 @@ def decide_signals(
     ends = found.ends.drop("clean", "stop_kind")
     for other in (verdicts, ends, found.hashes, transcript_latency(transcript)):
         frame = frame.join(other, on="call_id", how="left", maintain_order="left")
+    unknown_end = signals.filter(
+        (pl.col("signal") == _CLEAN_EXIT) & pl.col("whitelisted") & pl.col("verdict").is_null()
+    )
+    frame = _open(frame, pl.col("call_id").is_in(unknown_end["call_id"].implode()), reason=NO_TRACE)
     known = pl.col("state") != "not_evaluated"
     stalled = pl.col("stalled").fill_null(value=False)
     fault = pl.col("state") == "agent_fault"
@@ -157,13 +162,17 @@ def _with_turns(
     frame = frame.with_columns(
         agent_turns=pl.when(has).then(pl.col("agent_turns").fill_null(0))
     ).with_columns(stalled=pl.col("agent_turns") < pl.col("min_agent_turns"))
-    untold = (pl.col("state") == "scored") & ~has & (pl.col("min_agent_turns") > 0)
+    untold = ~has & (pl.col("min_agent_turns") > 0)
+    return _open(frame, untold, reason=NO_TRANSCRIPT).drop("has_transcript")
+
+
+def _open(frame: pl.DataFrame, untold: pl.Expr, *, reason: str) -> pl.DataFrame:
+    """Return the calls, not evaluated where they would be scored and something is not known."""
+    told = pl.col("state").is_in(["scored", "not_evaluated"]) & untold
     return frame.with_columns(
-        state=pl.when(untold).then(pl.lit("not_evaluated")).otherwise("state"),
-        reasons=pl.when(untold)
-        .then(pl.concat_list("reasons", pl.lit(NO_TRANSCRIPT)))
-        .otherwise("reasons"),
-    ).drop("has_transcript")
+        state=pl.when(told).then(pl.lit("not_evaluated")).otherwise("state"),
+        reasons=pl.when(told).then(pl.concat_list("reasons", pl.lit(reason))).otherwise("reasons"),
+    )
 
 
 def signals_record(
@@ -192,6 +201,7 @@ def signals_record(
     task = rate_of(counted, "is_task_successful", z=z)
     counts = accounting(decisions, "is_successful", population=population)
     measured = rated_signals(signals, counted)
+    unanswered = _unanswered(measured, counted, population)
     guided = assertions.filter(pl.col("signal") == "guidance").join(
         counted.select("call_id"), on="call_id", how="semi"
     )
@@ -218,7 +228,7 @@ def signals_record(
         "passed": rate["passed"],
         "task_success": task,
         "raw": rate_of(decisions, "is_successful", z=z),
-        "signals": {name: _signal(measured, name, z) for name in SIGNALS},
+        "signals": {name: _signal(measured, unanswered, name, z) for name in SIGNALS},
         "success_breakdown": {name: _buckets(measured, name) for name in SIGNALS},
         "stalled": {
             "min_agent_turns": protocol.min_agent_turns,
@@ -258,12 +268,28 @@ def rated_signals(signals: pl.DataFrame, decisions: pl.DataFrame) -> pl.DataFram
     return signals.join(decisions.filter(~stalled).select("call_id"), on="call_id", how="semi")
 
 
-def _signal(measured: pl.DataFrame, name: str, z: float) -> dict[str, Any]:
+def _unanswered(
+    measured: pl.DataFrame, decisions: pl.DataFrame, population: Population
+) -> dict[str, int]:
+    """Return by signal how many calls a judge was to answer for and has not."""
+    asked = decisions.select("call_id", "scenario_id").join(
+        judged_table(population), on="scenario_id"
+    )
+    open_ = measured.filter(pl.col("verdict").is_null()).join(
+        asked, on=["call_id", "signal"], how="semi"
+    )
+    return _counts(open_, "signal")
+
+
+def _signal(
+    measured: pl.DataFrame, unanswered: dict[str, int], name: str, z: float
+) -> dict[str, Any]:
     ours = measured.filter(pl.col("signal") == name)
     return {
         "computed": rate_of(ours, "verdict", z=z),
         "gating": rate_of(ours.filter("whitelisted"), "verdict", z=z),
         "not_applicable": int(ours["verdict"].is_null().sum()),
+        "not_answered": unanswered.get(name, 0),
     }
 
 

@@ -913,3 +913,90 @@ def test_a_change_that_nearly_fits_says_what_it_has_otherwise(tmp_path):
     assert row["evidence"] == (
         "no such change succeeded; in tool_calls/1 amount is 65.25, asked 65.52"
     )
+
+
+@pytest.mark.parametrize(
+    ("tools", "told"),
+    [
+        pytest.param(
+            [
+                VERIFY,
+                {**PAY, "arguments": {"amount": 1, "account": "B"}},
+                {**PAY, "arguments": {"amount": 1, "account": "A"}},
+            ],
+            "no such change succeeded; in tool_calls/2 amount is 1, asked 65.52",
+            id="the one with less that is otherwise",
+        ),
+        pytest.param(
+            [
+                VERIFY,
+                {
+                    **PAY,
+                    "arguments": {"amount": 65.52, "account": "A"},
+                    "result": {"status": "declined"},
+                },
+            ],
+            "no such change succeeded; in tool_calls/1 the result denies it",
+            id="denied",
+        ),
+    ],
+)
+def test_the_nearest_change_is_the_one_that_is_named(tmp_path, tools, told):
+    arguments = [
+        {"path": "amount", "value": 65.52, "tolerance": 0},
+        {"path": "account", "equals": "A"},
+    ]
+    wanted = {"id": "pay", "kind": "change", "tool": "make_payment", "arguments": arguments}
+    found = one(tmp_path, asking(changes=[wanted], allow_other=True), tools=tools)
+    assert (found.check("pay")["code"], found.check("pay")["evidence"]) == (False, told)
+
+
+def test_a_near_change_behind_an_earlier_one_is_named(tmp_path):
+    pay = {"id": "pay", "kind": "change", "tool": "make_payment"}
+    then = {
+        "id": "then",
+        "kind": "change",
+        "tool": "make_payment",
+        "arguments": [{"path": "amount", "value": 20, "tolerance": 0}],
+    }
+    tools = [VERIFY, PAY, {**PAY, "arguments": {"amount": 21}}]
+    found = one(tmp_path, asking(changes=[pay, then], allow_other=True), tools=tools)
+    assert found.check("then")["evidence"] == (
+        "no such change after tool_calls/1; in tool_calls/2 amount is 21, asked 20"
+    )
+
+
+#: A verification of which the word `locked` is no refusal, and `match` decides.
+BY_MATCH = {"verify_caller": {"required": ["match"], "properties": {"match": {"const": True}}}}
+
+
+@pytest.mark.parametrize(
+    ("result", "verdict"),
+    [
+        pytest.param({"match": True, "status": "locked"}, True, id="the schema alone decides"),
+        pytest.param('{"match": true}', True, id="an object in text"),
+        pytest.param({"match": "yes"}, False, id="not what the schema says"),
+        pytest.param({"verified": True}, False, id="what the list would take"),
+        pytest.param(None, None, id="not recorded"),
+    ],
+)
+def test_a_population_says_what_a_successful_result_is(tmp_path, result, verdict):
+    verify = {**VERIFY, "result": result}
+    if result is None:
+        del verify["result"]
+    before = {"kind": "not_disclosed", "value": 65.52, "tolerance": 0}
+    gate = [GATE, {**before, "id": "before", "window": "before_verification"}]
+    changes = [{"id": "pay", "kind": "change", "tool": "make_payment"}]
+    asked = asking(verification=gate, changes=changes)
+    found = one(tmp_path, asked, tools=[verify, PAY], more={"tool_success": BY_MATCH})
+    assert found.check("gate")["code"] is verdict
+    assert found.check("before")["code"] is verdict
+    told = "no result is recorded of tool_calls/0"
+    assert (found.check("gate")["evidence"] == told) is (verdict is None)
+    assert found.check("pay")["code"] is (None if verdict is None else True)
+
+
+def test_a_schema_of_success_that_is_none_is_refused(tmp_path):
+    more = {"tool_success": {"verify_caller": {"requird": ["match"]}}}
+    with pytest.raises(ProtocolError, match=r"population.json /tool_success/verify_caller has"):
+        one(tmp_path, asking(), more=more)

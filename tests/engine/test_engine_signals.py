@@ -566,6 +566,62 @@ def test_signals_that_nothing_is_declared_for_are_told_with_their_scenarios(tmp_
     ]
 
 
+def test_a_database_that_no_call_expects_anything_of_is_told(tmp_path):
+    names = {"a": {"after": {}, "expected": {}}, "b": {"after": {}}}
+    people = population(*(asking("db_state_match", "clean_exit", name=name) for name in names))
+    calls = [call(name, scenario_id=name, state=state, **CLEAN) for name, state in names.items()]
+    (warning,) = score(tmp_path, people, *calls).warnings
+    assert warning.code == "signal_unasked"
+    assert warning.found.startswith("the whitelist of b has db_state_match")
+
+
+def test_a_reference_of_the_callers_actions_alone_is_told(tmp_path):
+    reference = [{"name": "toggle", "arguments": {}, "side": "user"}]
+    asked = asking("is_action_match", "clean_exit", reference_answer=reference)
+    (warning,) = score(tmp_path, population(asked), call(**CLEAN)).warnings
+    assert warning.found.startswith("the whitelist of s1 has is_action_match")
+
+
+def test_calls_without_an_answer_are_told_from_calls_that_are_not_asked(tmp_path):
+    claims = asking("nl_assertion", "clean_exit", nl_assertions=["It was said."])
+    people = population(claims, asking("clean_exit", name="s2"), trials=2)
+    answered = call("c1", answers={"nl_assertion:0": True}, **CLEAN)
+    others = [call("c2", trial=1, **CLEAN), call("c3", scenario_id="s2", **CLEAN)]
+    run = score(tmp_path, people, answered, *others)
+    (warning,) = run.warnings
+    assert (warning.code, warning.level) == ("judge_unanswered", "warning")
+    assert warning.found.endswith("other calls of it have: c2")
+    told = run.record["signals"]["nl_assertion"]
+    assert (told["not_applicable"], told["not_answered"]) == (2, 1)
+    evidence = [run.signal("nl_assertion", name)["evidence"] for name in ("c2", "c3")]
+    assert evidence == ["declared, and no judge answered", "none is declared"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "ended", "tags", "verdict", "reason"),
+    [
+        ("tool-only", "[EXIT]", {}, None, "trace_unknown"),
+        ("tool-only", None, {}, False, "no_end_tool"),
+        ("tool-only", "[TIMEOUT]", {}, False, "overall_timeout"),
+        ("valid-terminal-state", "[EXIT]", {"simulator_end": "success"}, True, "simulator_success"),
+        ("valid-terminal-state", "[EXIT]", {}, None, "trace_unknown"),
+    ],
+)
+def test_a_clean_exit_that_hangs_on_a_trace_nobody_has_is_not_known(
+    tmp_path, policy, ended, tags, verdict, reason
+):
+    asked = asking("clean_exit", conversation_end_policy=policy)
+    run = one(tmp_path, asked, trace=False, ended=ended, tags=tags)
+    assert run.signal("clean_exit")["verdict"] is verdict
+    decision = run.decision()
+    assert decision["conversation_end_reason"] == reason
+    assert decision["end_conversation_tool_called"] is None
+    assert decision["is_successful"] is verdict
+    assert decision["state"] == ("not_evaluated" if verdict is None else "scored")
+    assert (decision["reasons"] == ["trace_missing"]) is (verdict is None)
+    assert run.record["n"] == (0 if verdict is None else 1)
+
+
 def test_calls_whose_tool_calls_nobody_knows_are_counted(tmp_path):
     asked = asking("is_action_match", reference_answer=[{"name": "reset"}], prediction="trace")
     run = score(tmp_path, population(asked, trials=2), call(trace=False), call("c2", trial=1))

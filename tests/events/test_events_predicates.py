@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -105,6 +106,26 @@ ORDER = {"kind": "tool_order", "before": "verify", "after": "refund"}
 )
 def test_order_asks_for_an_earlier_success_before_every_performed_call(tools, holds):
     assert value(ORDER, tools=tools) is holds
+
+
+@pytest.mark.parametrize(
+    ("tools", "holds"),
+    [
+        ((Tool(name="verify", result={"match": True, "status": "locked"}), *good("refund")), True),
+        ((Tool(name="verify", result={"match": False}), *good("refund")), False),
+        (good("verify", "refund"), None),
+        ((*good("verify"), Tool(name="verify", result={"match": True}), *good("refund")), True),
+        (good("refund", "verify"), False),
+        (good("verify"), True),
+    ],
+)
+def test_a_population_says_what_a_success_is_and_without_a_result_nobody_knows(tools, holds):
+    asked = {"required": ["match"], "properties": {"match": {"const": True}}}
+    own = small_population(scenario("own", predicates=[ORDER]))
+    cases = [Case(scenario_id="own", verdicts=GOOD, tools=tools)]
+    people = replace(own, tool_success={"verify": asked})
+    found = decide_all(cases, protocol=PROTOCOL, population=people)
+    assert found.predicates["value"].item() is holds
 
 
 def amount(tool_id_free_amount, **fields):

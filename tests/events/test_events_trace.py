@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from decide_loop import Case, Tool, decide_all, good, small_population, with_parameter
 
 from inquesto_core.events.tool_result import (
+    DENIAL_KEYS,
     ERROR_KEYS,
     NEGATIVE_TEXTS,
     NO_ERROR,
@@ -130,6 +133,16 @@ def test_where_it_must_succeed_a_failed_verification_does_not_count(verification
         ({"dispute": False, "fee_refunded": False}, False),
         ({"account": {"verified": False}}, False),
         ({"detail": {"verified": False}}, False),
+        ({"is_verified": False}, True),
+        ({"isVerified": False}, True),
+        ({"denied": True}, True),
+        ({"locked": True}, False),
+        ({"errorMessage": "no funds"}, True),
+        ("Not verified.", True),
+        ({"status": "Card declined"}, True),
+        ([{"status": "denied"}], True),
+        ([{"status": "denied"}, {"status": "active"}], False),
+        ({"status": "cancelled"}, False),
         ("verified", False),
         ("", False),
         ("{", False),
@@ -142,8 +155,8 @@ def test_a_negative_result_is_one_of_the_documented_forms(result, denies):
 
 def test_the_page_of_predicates_lists_every_word_that_denies(project):
     page = (project / "docs/predicates.md").read_text(encoding="utf-8")
-    told = " ".join(page[page.index("A result **denies**") :].split("###")[0].split())
-    listed = (NEGATIVE_TEXTS, OUTCOME_KEYS, ERROR_KEYS, NO_ERROR, WRAPPER_KEYS)
+    told = " ".join(page[page.index("a result **denies**") :].split("###")[0].split())
+    listed = (NEGATIVE_TEXTS, OUTCOME_KEYS, DENIAL_KEYS, ERROR_KEYS, NO_ERROR, WRAPPER_KEYS)
     for words in listed:
         assert ", ".join(f"`{word}`" for word in sorted(words) if word) in told
 
@@ -204,3 +217,22 @@ def test_every_unverified_change_is_an_occurrence_and_the_first_is_counted():
         "tool_calls/2": (None, False),
     }
     assert {(row["severity"], row["source"]) for row in rows} == {(5, "trace")}
+
+
+@pytest.mark.parametrize(
+    ("tools", "fires"),
+    [
+        ((Tool(name="verify", result={"match": True, "status": "locked"}),), False),
+        ((Tool(name="verify", result={"match": False}),), True),
+        (good("verify"), None),
+        ((), True),
+    ],
+)
+def test_a_verification_whose_result_decides_and_is_not_recorded_leaves_the_call_open(tools, fires):
+    asked = {"verify": {"required": ["match"], "properties": {"match": {"const": True}}}}
+    people = replace(POPULATION, tool_success=asked)
+    case = Case(tools=(*good("lookup"), *tools, *good("refund")))
+    found = decide_all([case], protocol=STRICT, population=people)
+    assert found.flags["event_unverified_action"].item() is fires
+    (reasons,) = found.decisions.filter(call_id="c1")["reasons"].to_list()
+    assert ("tool_result_missing" in reasons) is (fires is None)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from inquesto_core.protocol import Population
 
-__all__ = ["check_predicates"]
+__all__ = ["check_predicates", "check_tool_success"]
 
 #: Pointer below the predicate, what is there, what should be.
 Fault = tuple[str, str, str]
@@ -52,6 +52,7 @@ def check_predicates(population: Population) -> None:
         that names another; two texts of one claim in a scenario; an end-of-call or transfer tool
         after which speech would be waited for.
     """
+    check_tool_success(population)
     named = population.predicates or {}
     places = [
         *((f"/predicates/{_escaped(name)}", predicate) for name, predicate in named.items()),
@@ -72,11 +73,25 @@ def check_predicates(population: Population) -> None:
             raise _invalid(population, pointer, found, "one text for each question of a scenario")
 
 
+def check_tool_success(population: Population) -> None:
+    """Raise at the first tool of which a population says by no JSON Schema what a success is.
+
+    Raises
+    ------
+    ProtocolError
+        Code ``predicate_invalid``.
+    """
+    for tool, asked in (population.tool_success or {}).items():
+        for at, found, expected in _schema_contradictions(asked):
+            pointer = f"/tool_success/{_escaped(tool)}{at.removeprefix('/schema')}"
+            raise _invalid(population, pointer, found, expected)
+
+
 def _invalid(population: Population, pointer: str, found: str, expected: str) -> ProtocolError:
     return ProtocolError(
         Problem(
             code="predicate_invalid",
-            file=f"population {population.name}",
+            file=population.file or f"population {population.name}",
             pointer=pointer,
             found=found,
             expected=expected,

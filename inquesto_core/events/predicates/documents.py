@@ -14,7 +14,7 @@ from inquesto_core.events.predicates.tools import (
     untold,
     with_tool,
 )
-from inquesto_core.events.tool_result import decoded
+from inquesto_core.events.tool_result import decoded_result
 from inquesto_core.schema import closed_validator
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from inquesto_core.events.predicates.part import Part
 
-__all__ = ["decoded_result", "schema_outcome", "tool_documents"]
+__all__ = ["schema_outcome", "tool_documents"]
 
 #: The column of ``tool_calls`` that a kind reads, and what it is called in the evidence.
 _COLUMNS = {"tool_arguments": ("arguments", "arguments"), "tool_results": ("result", "results")}
@@ -91,15 +91,3 @@ def schema_outcome(validator: Any, document: Any) -> Outcome:
         return Outcome(value=True, evidence="")
     where = "".join(f"/{step}" for step in worst.absolute_path) or "the whole"
     return Outcome(value=False, evidence=f"{where}: {worst.validator or 'nothing is allowed'}")
-
-
-def decoded_result(result: Any) -> Any:
-    """Return a result, where it is the JSON text of an object or a list that value.
-
-    Platforms write an object's text where the tool answered an object; at most twice encoded.
-
-    >>> decoded_result('{"ok": true}'), decoded_result("42")
-    ({'ok': True}, '42')
-    """
-    value = decoded(result)
-    return value if isinstance(value, dict | list) else result

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from inquesto_core.events.predicates.outcome import concluded
-from inquesto_core.events.trace import with_success
+from inquesto_core.events.tool_result import with_success
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -114,16 +114,26 @@ def tool_count(part: Part, predicate: Mapping[str, Any]) -> pl.DataFrame:
 def tool_order(part: Part, predicate: Mapping[str, Any]) -> pl.DataFrame:
     """Decide at the first `after`: the one with the least before it. None at all is in order."""
     before, after = predicate["before"], predicate["after"]
-    earlier = part.performed(before)
-    succeeded = with_success(earlier, protocol=part.evidence.protocol).filter("succeeded")
-    frame = with_tool(part, part.calls, succeeded, "before")
+    outcomes = with_success(
+        part.performed(before),
+        statuses=part.evidence.protocol.performed_statuses,
+        population=part.evidence.population,
+    )
+    frame = with_tool(part, part.calls, outcomes.filter("succeeded"), "before")
+    frame = with_tool(part, frame, outcomes.filter(pl.col("succeeded").is_null()), "perhaps")
     frame = with_tool(part, frame, part.performed(after), "after")
-    in_order = (pl.col("before_first") < pl.col("after_first")).fill_null(value=False)
+    first = pl.col("after_first")
+    in_order = (pl.col("before_first") < first).fill_null(value=False)
+    perhaps = ~in_order & (pl.col("perhaps_first") < first).fill_null(value=False)
     never = pl.lit("never")
     text = pl.concat_str(
         pl.lit(f"{before} succeeded: "),
         pl.col("before_at").fill_null(never),
+        pl.when(perhaps)
+        .then(pl.format("; no result is recorded of {}", "perhaps_at"))
+        .otherwise(pl.lit("")),
         pl.lit(f"; {after} performed: "),
         pl.col("after_at").fill_null(never),
     )
-    return concluded(frame, pl.col("after_first").is_null() | in_order, text, lacking=(NO_TRACE,))
+    value = pl.when(perhaps).then(None).otherwise(first.is_null() | in_order)
+    return concluded(frame, value, text, lacking=(NO_TRACE,))
