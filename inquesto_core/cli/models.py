@@ -41,10 +41,19 @@ def command() -> None:
 @click.option("--protocol", default="inquesto-0.1", show_default=True, help="Name or folder.")
 def list_(protocol: str) -> None:
     """Name the models that a protocol pins and say whether they are here."""
+    from inquesto_core.errors import InstrumentError
     from inquesto_core.instruments.model_files import find_model_file
     from inquesto_core.instruments.model_parts import lacking_parts
+    from inquesto_core.instruments.vad import find_model as find_vad_model
+    from inquesto_core.protocol import load_protocol
     from inquesto_core.report.escape import escape_terminal
 
+    vad = load_protocol(protocol).instruments.vad
+    try:
+        state, place = "ok", f"  {escape_terminal(str(find_vad_model(vad)))}"
+    except InstrumentError as exc:
+        state, place = "wrong" if exc.problem.code == "model_not_pinned" else "missing", ""
+    say(f"vad  {vad.name} {vad.version}  {state}  sha256:{vad.sha256}{place}")
     for role, model in _models(protocol).items():
         found = find_model_file(model)
         where = "" if found.path is None else f"  {escape_terminal(str(found.path))}"

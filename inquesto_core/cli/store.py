@@ -72,11 +72,13 @@ def prune(
 
     store = _opened(folder, allow_remote)
     kept = pins_of(protocols)
+    for problem in [] if dry_run else store.verify():
+        say(str(problem))
     held = summarise(store)
     going = [part for part in held.parts if part.made_by not in kept]
-    say(pruned_text(going, is_dry=dry_run, damaged=held.damaged))
     if not dry_run:
         store.prune(kept)
+    say(pruned_text(going, is_dry=dry_run, damaged=held.damaged))
 
 
 @command.command("forget")
@@ -88,6 +90,7 @@ def forget(folder: str, call_id: str, allow_remote: tuple[str, ...]) -> None:
     from inquesto_core.report.store_text import forgotten_text
 
     store = _opened(folder, allow_remote)
-    before, damaged = store.is_forgotten(call_id), len(store.verify())
-    damaged = max(damaged, len(store.damaged_files()))
+    before = store.is_forgotten(call_id)
+    store.verify()
+    damaged = store.damaged_files()
     say(forgotten_text(store.forget(call_id), damaged=damaged, was_forgotten=before))

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -172,9 +173,9 @@ def digest_of_file(path: Path) -> str:
 
 
 def _key_of(path: Path) -> str:
-    stat = path.stat()
+    told = path.stat()
     # The time of modification can be set back, as copying does; the time of change cannot.
-    return f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}|{stat.st_ctime_ns}"
+    return f"{path.resolve()}|{told.st_size}|{told.st_mtime_ns}|{told.st_ctime_ns}"
 
 
 def keep_digest(path: Path, sha256: str) -> None:
@@ -259,20 +260,54 @@ def shown_path(path: Path) -> str:
 
 
 def named_model_file(path: Path) -> ModelFile:
-    """Return a model file that the user named, with its digest.
+    """Return a GGUF file that the user named, with its digest.
 
     Raises
     ------
     InstrumentError
-        ``model_missing`` or ``model_unreadable``.
+        ``model_missing`` where nothing is there, ``model_unreadable`` where it is no GGUF file.
     """
-    if not path.is_file():
-        raise InstrumentError(
-            Problem(
-                code="model_missing",
-                found=f"there is no file {path.name!r} where it was named",
-                expected="a GGUF file",
-                remedy="check the path behind gguf:",
-            )
-        )
+    other = _what_else(path)
+    if other is not None:
+        is_missing = other == _NOTHING
+        found = f"there is {other} {path.name!r} where it was named"
+        raise _not_a_model(path, found, code="model_missing" if is_missing else "model_unreadable")
+    try:
+        with path.open("rb") as source:
+            begins = source.read(len(_MAGIC))
+    except OSError as exc:
+        raise _not_a_model(path, f"{path.name!r} cannot be read ({exc.strerror})") from exc
+    if begins != _MAGIC:
+        shown = begins.decode("ascii", "backslashreplace") if begins else ""
+        found = f"{path.name!r} begins with {shown!r}" if begins else f"{path.name!r} is empty"
+        raise _not_a_model(path, found)
     return ModelFile(state="ok", path=path, sha256=digest_of_file(path))
+
+
+#: What a GGUF file begins with.
+_MAGIC = b"GGUF"
+_NOTHING = "no file"
+
+
+def _what_else(path: Path) -> str | None:
+    """Return what stands where a file was named; None = a file."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return "a link that leads nowhere," if path.is_symlink() else _NOTHING
+    except (OSError, ValueError):
+        return "nothing that can be looked at,"
+    if stat.S_ISREG(mode):
+        return None
+    return "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device,"
+
+
+def _not_a_model(path: Path, found: str, *, code: str = "model_unreadable") -> InstrumentError:
+    return InstrumentError(
+        Problem(
+            code=code,
+            found=found,
+            expected=f"a GGUF file, which begins with {_MAGIC.decode()}",
+            remedy="check the path behind gguf:",
+        )
+    )

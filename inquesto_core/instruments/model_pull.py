@@ -68,6 +68,7 @@ def pull_model(
             part,
             path.with_name(part.name),
             sources if given else part.sources,
+            looked_in=given,
             allow_http=allow_http,
             progress=progress,
         )
@@ -101,6 +102,7 @@ def _pull(
     target: Path,
     sources: Sequence[str],
     *,
+    looked_in: Sequence[str],
     allow_http: bool,
     progress: Progress,
 ) -> None:
@@ -117,11 +119,15 @@ def _pull(
                 refusals.append(f"{shown_address(source)}: {exc}")
             else:
                 return
+    nothing = "no source of it is known"
+    if looked_in:
+        where = ", ".join(map(shown_address, looked_in))
+        nothing = f"{where} holds no file of {part.size_bytes} bytes"
     raise InstrumentError(
         Problem(
             code="model_not_fetched",
             file=part.name,
-            found="could not be had: " + ("; ".join(refusals) or "no source of it is known"),
+            found="could not be had: " + ("; ".join(refusals) or nothing),
             expected=f"{part.size_bytes} bytes with the SHA-256 {part.sha256}",
             remedy=(
                 "run it again (what has come is kept), name another source with --from, or copy "

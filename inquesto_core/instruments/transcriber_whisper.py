@@ -30,6 +30,8 @@ _LIBRARIES = ("faster-whisper", "ctranslate2", "tokenizers")
 _BEFORE, _AFTER = "\"'“¿([{-", "\"'.。,，!！?？:：”)]}、"
 #: Whisper's own list of what is never speech.
 _NON_SPEECH = [-1]
+#: Characters of a library's own words about a file.
+_SHOWN = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +141,7 @@ def _load(
             Problem(
                 code="model_unreadable",
                 file=folder.name,
-                found=f"cannot be loaded by faster-whisper ({exc})",
+                found=f"cannot be loaded by faster-whisper ({_readable(exc)})",
                 expected="a Whisper model converted for CTranslate2",
                 remedy="use another folder",
             )
@@ -151,6 +153,12 @@ def _load(
         language=settings.language,
     )
     return model, tokenizer, get_suppressed_tokens(tokenizer, _NON_SPEECH)
+
+
+def _readable(error: Exception) -> str:
+    """Return what a library says of a file, without the file's own bytes."""
+    text = "".join(letter if letter.isprintable() else " " for letter in str(error))
+    return " ".join(text.encode("ascii", "replace").decode().split())[:_SHOWN]
 
 
 def _words(rows: Sequence[Mapping[str, Any]]) -> tuple[WindowWord, ...]:

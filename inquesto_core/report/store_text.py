@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 __all__ = ["forgotten_text", "pruned_text", "stats_text"]
 
 _PIN = 12
+#: Characters of a file's name, and names at most.
+_NAME = 12
+_NAMED = 5
 
 
 def _size(count: float) -> str:
@@ -65,7 +68,7 @@ def pruned_text(parts: Sequence[Part], *, is_dry: bool, damaged: int = 0) -> str
     return "\n".join([*lines, *_unreadable(damaged)])
 
 
-def forgotten_text(erased: int, *, damaged: int, was_forgotten: bool) -> str:
+def forgotten_text(erased: int, *, damaged: Sequence[str], was_forgotten: bool) -> str:
     """Return what erasing a call took out of a store."""
     lines = [f"{erased} entr{'y' if erased == 1 else 'ies'} erased"]
     if erased == 0 and was_forgotten:
@@ -76,9 +79,11 @@ def forgotten_text(erased: int, *, damaged: int, was_forgotten: bool) -> str:
         lines = ["nothing erased: the store held nothing under that id; check its spelling"]
     lines[0] += "; a call of that id is not kept here again"
     if damaged:
-        files = "1 damaged file" if damaged == 1 else f"{damaged} damaged files"
+        files = "1 damaged file" if len(damaged) == 1 else f"{len(damaged)} damaged files"
+        named = ", ".join(name[:_NAME] for name in damaged[:_NAMED])
+        named += f" and {len(damaged) - _NAMED} more" if len(damaged) > _NAMED else ""
         lines.append(
-            f"{files} deleted, which may have held it: what was still whole in there of "
+            f"{files} deleted, which may have held it ({named}): what was still whole in there of "
             "other calls is kept, the rest is measured again when it is asked for"
         )
     return "\n".join(lines)

@@ -51,7 +51,9 @@ def run(capsys, *arguments):
 
 
 def test_pull_brings_every_model_and_the_others_find_them(capsys, stick):
-    assert run(capsys, "list")[1].split()[2::4] == ["missing", "missing"]
+    vad, *others = run(capsys, "list")[1].splitlines()
+    assert vad.split()[0] == "vad" and vad.split()[3] == "ok" and vad.endswith(".onnx")
+    assert [line.split()[2] for line in others] == ["missing", "missing"]
     code, said, shown = run(capsys, "pull", "--from", stick)
     assert code == 0
     assert (
@@ -96,3 +98,10 @@ def test_every_pinned_model_has_a_known_source_over_https():
         for one in (model.main, *model.beside):
             assert one.sources
             assert all(source.startswith("https://") for source in one.sources)
+
+
+def test_a_folder_without_the_file_is_named_with_what_was_looked_for(capsys, tmp_path, stick):
+    (tmp_path / "empty").mkdir()
+    code, _, complaint = run(capsys, "pull", "--role", "judge", "--from", tmp_path / "empty")
+    assert code == 4
+    assert f"empty holds no file of {len(MAIN)} bytes" in complaint

@@ -147,7 +147,7 @@ def test_the_pinned_model_on_another_device_is_not_the_pinned_judge(
     tmp_path, monkeypatch, pinned, asked, version, kind, label
 ):
     path = tmp_path / "m.gguf"
-    path.write_bytes(b"weights")
+    path.write_bytes(b"GGUF")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(judging, "judge_device", lambda layers: "cuda" if layers else "cpu")
     monkeypatch.setattr(judging.importlib.util, "find_spec", lambda _: "here")

@@ -130,4 +130,38 @@ def test_a_cache_that_cannot_be_written_costs_time_and_nothing_else(home, tmp_pa
 def test_a_named_file_that_is_not_there_is_said(tmp_path):
     with pytest.raises(InstrumentError, match=r"no file 'm\.gguf'.*model_missing"):
         named_model_file(tmp_path / "m.gguf")
-    assert named_model_file(put(tmp_path / "m.gguf")).sha256 == PIN.sha256
+    own = put(tmp_path / "m.gguf", b"GGUF and more")
+    assert named_model_file(own).sha256 == hashlib.sha256(b"GGUF and more").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda path: path.mkdir(), "there is a folder 'm.gguf'"),
+        (os.mkfifo, "there is a pipe, socket or device, 'm.gguf'"),
+        (
+            lambda path: path.symlink_to("m.gguf"),
+            "there is nothing that can be looked at, 'm.gguf'",
+        ),
+        (lambda path: path.symlink_to("gone"), "there is a link that leads nowhere, 'm.gguf'"),
+        (lambda path: path.write_bytes(b""), "'m.gguf' is empty"),
+        (lambda path: path.write_bytes(b"PK\x03\x04..."), r"'m.gguf' begins with 'PK\x03\x04'"),
+        (lambda path: path.write_bytes(b"GGU"), "'m.gguf' begins with 'GGU'"),
+    ],
+)
+def test_what_is_no_gguf_file_is_said_before_it_is_read(tmp_path, make, said):
+    path = tmp_path / "m.gguf"
+    make(path)
+    with pytest.raises(InstrumentError, match="model_unreadable") as raised:
+        named_model_file(path)
+    assert raised.value.problem.found.startswith(said)
+
+
+def test_a_time_of_modification_that_was_set_back_hides_no_change(tmp_path):
+    path = put(tmp_path / "m.gguf")
+    before = path.stat()
+    assert digest_of_file(path) == PIN.sha256
+    path.write_bytes(b"WEIGHTS")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+    assert digest_of_file(path) == hashlib.sha256(b"WEIGHTS").hexdigest()
