@@ -159,7 +159,7 @@ def state_texts(facts: Facts) -> list[str]:
             texts += _changes(row["before"], row["after"]) or ["unchanged"]
         if row["expected"] is not None and row["after"] is not None:
             changes = _changes(row["expected"], row["after"])
-            texts += [f"expected, and found: {text}" for text in changes]
+            texts += [f"expected -> found, {text}" for text in changes]
     return texts
 
 

@@ -595,7 +595,7 @@ def test_only_what_the_call_changed_in_the_account_is_shown():
     state = {"before": '{"a":{"n":1,"x":[]}}', "after": '{"a":{"n":1,"x":[49]}}'}
     assert "  a.x: [] -> [49]" in explain(make_tables(states=[state]))
     state["expected"] = '{"a":{"n":2,"x":[49]}}'
-    assert "expected, and found: a.n: 2 -> 1" in explain(make_tables(states=[state]))
+    assert "expected -> found, a.n: 2 -> 1" in explain(make_tables(states=[state]))
     same = {"before": '{"a":1}', "after": '{"a":1}'}
     assert "Account, before -> after\n  unchanged" in explain(make_tables(states=[same]))
 
