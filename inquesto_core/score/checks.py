@@ -17,14 +17,13 @@ from inquesto_core.score.attempts import (
     IN_N,
     accounting,
     attempt_states,
-    citation,
     cost_of,
-    judge_label,
     rate_of,
     rates_by,
     repeats,
 )
 from inquesto_core.score.completion import latency_band
+from inquesto_core.score.outcome_record import outcome_record
 
 if TYPE_CHECKING:
     from inquesto_core.protocol import ChecksProtocol, Population
@@ -153,28 +152,10 @@ def checks_record(
     gate = counted.drop_nulls(["verification", "changes"]).with_columns(
         only_changes_failed=pl.col("verification") & ~pl.col("changes")
     )
-    label = judge_label(about["judge"], without="code verifier")
     raw = rate_of(decisions, "completed", z=z)
     beside = f"; all attempts {raw['score']:.1f}% (n = {raw['n']})" if raw["n"] else ""
-    return {
+    own = {
         "method": "checks",
-        "protocol": protocol.name,
-        "protocol_version": protocol.version,
-        "status": protocol.status,
-        "agent": about["agent"],
-        "agent_fingerprint": about["agent_fingerprint"],
-        "citation": citation(
-            rate,
-            counts,
-            protocol=protocol,
-            population=population,
-            judge_label=label,
-            beside=beside,
-        ),
-        "score": rate["score"],
-        "ci95": None if rate["lo"] is None else [rate["lo"], rate["hi"]],
-        "n": rate["n"],
-        "passed": rate["passed"],
         "raw": raw,
         "assertions": {name: rate_of(counted, name, z=z) for name in ASSERTIONS},
         "gate_passed_changes_failed": rate_of(gate, "only_changes_failed", z=z),
@@ -189,19 +170,17 @@ def checks_record(
         "sound_alike_only": _sound_alike(decisions, z),
         "cost": cost_of(counted, "completed"),
         "repeats": repeats(counted, "completed"),
-        "population": {
-            "name": population.name,
-            "version": population.version,
-            "sha256": population.digest,
-            "scenarios": len(population.scenarios),
-            "expected_calls": len(population.expected_slots()),
-        },
-        "accounting": counts,
-        "judge": about["judge"],
-        "definition": dict(protocol.criteria),
-        "evaluated_at": about["evaluated_at"],
-        "provenance": about["provenance"],
     }
+    return outcome_record(
+        own,
+        rate=rate,
+        counts=counts,
+        without_judge="code verifier",
+        beside=beside,
+        protocol=protocol,
+        population=population,
+        about=about,
+    )
 
 
 def _verifiers(checks: pl.DataFrame, z: float) -> dict[str, Any]:

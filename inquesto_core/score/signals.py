@@ -21,14 +21,13 @@ from inquesto_core.score.attempts import (
     NO_TRANSCRIPT,
     accounting,
     attempt_states,
-    citation,
     cost_of,
-    judge_label,
     rate_of,
     rates_by,
     repeats,
 )
 from inquesto_core.score.completion import latency_band, transcript_latency
+from inquesto_core.score.outcome_record import outcome_record
 
 if TYPE_CHECKING:
     from inquesto_core.events.signals import Found
@@ -205,27 +204,9 @@ def signals_record(
     guided = assertions.filter(pl.col("signal") == "guidance").join(
         counted.select("call_id"), on="call_id", how="semi"
     )
-    label = judge_label(about["judge"], without="judge-free")
     beside = f"; task success {task['score']:.1f}% (n = {task['n']})" if task["n"] else ""
-    return {
+    own = {
         "method": "signals",
-        "protocol": protocol.name,
-        "protocol_version": protocol.version,
-        "status": protocol.status,
-        "agent": about["agent"],
-        "agent_fingerprint": about["agent_fingerprint"],
-        "citation": citation(
-            rate,
-            counts,
-            protocol=protocol,
-            population=population,
-            judge_label=label,
-            beside=beside,
-        ),
-        "score": rate["score"],
-        "ci95": None if rate["lo"] is None else [rate["lo"], rate["hi"]],
-        "n": rate["n"],
-        "passed": rate["passed"],
         "task_success": task,
         "raw": rate_of(decisions, "is_successful", z=z),
         "signals": {name: _signal(measured, unanswered, name, z) for name in SIGNALS},
@@ -247,19 +228,17 @@ def signals_record(
             "policies": _counts(counted, "conversation_end_policy"),
         },
         "repeats": repeats(counted, "is_successful"),
-        "population": {
-            "name": population.name,
-            "version": population.version,
-            "sha256": population.digest,
-            "scenarios": len(population.scenarios),
-            "expected_calls": len(population.expected_slots()),
-        },
-        "accounting": counts,
-        "judge": about["judge"],
-        "definition": dict(protocol.criteria),
-        "evaluated_at": about["evaluated_at"],
-        "provenance": about["provenance"],
     }
+    return outcome_record(
+        own,
+        rate=rate,
+        counts=counts,
+        without_judge="judge-free",
+        beside=beside,
+        protocol=protocol,
+        population=population,
+        about=about,
+    )
 
 
 def rated_signals(signals: pl.DataFrame, decisions: pl.DataFrame) -> pl.DataFrame:
