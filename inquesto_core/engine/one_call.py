@@ -9,7 +9,7 @@ import polars as pl
 
 from inquesto_core.engine.compat import require_evidence
 from inquesto_core.engine.partitions import WHOLE
-from inquesto_core.engine.reduction import READ, Reading, reduce_part, slots_of_run
+from inquesto_core.engine.reduction import DERIVED, READ, Reading, reduce_part, slots_of_run
 from inquesto_core.engine.run_protocol import population_of_run, protocol_of_run
 from inquesto_core.engine.stored import load_run, stored_use
 from inquesto_core.evidence import TABLES, empty_table
@@ -39,7 +39,7 @@ def load_call(run: str | Path, call_id: str, *, protocol: str | Path | None = No
     """
     stored = load_run(run, call_id=call_id)
     require_evidence(stored)
-    if stored.parts == (WHOLE,):
+    if stored.parts == (WHOLE,) and stored.tables.keys() >= set(DERIVED):
         return stored
     held = {
         name: table.filter(pl.col("call_id") == call_id) for name, table in stored.tables.items()

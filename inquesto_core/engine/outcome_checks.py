@@ -60,6 +60,10 @@ def _with_facts(
     outcomes = with_outcome(tables.tool_calls, protocol, population)
     moved = outcomes.filter(pl.col("name").is_in(list(population.tools.transfer)))
     alike = sound_alike_only(outcomes, population)
+    unknown = outcomes.filter(
+        pl.col("succeeded").is_null() & pl.col("name").is_in(list(population.tools.verify))
+    )
+    is_told = pl.col("has_trace") & ~pl.col("call_id").is_in(unknown["call_id"].implode())
     has_trace = pl.col("has_trace")
     waits = transcript_latency(tables.transcript)
     calls = tables.calls.join(waits, on="call_id", how="left", maintain_order="left")
@@ -67,9 +71,7 @@ def _with_facts(
         transferred=pl.when(has_trace).then(
             pl.col("call_id").is_in(moved["call_id"].unique().implode())
         ),
-        sound_alike_only=pl.when(has_trace).then(
-            pl.col("call_id").is_in(alike["call_id"].implode())
-        ),
+        sound_alike_only=pl.when(is_told).then(pl.col("call_id").is_in(alike["call_id"].implode())),
         believed=pl.col("believed").is_in(list(protocol.believed_values)),
         cost=told_cost(),
     )

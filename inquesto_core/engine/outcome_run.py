@@ -28,6 +28,7 @@ from inquesto_core.engine.population_of_calls import known_population, populatio
 from inquesto_core.engine.run_folder import RunFolder
 from inquesto_core.errors import BundleError, Problem
 from inquesto_core.events.signals_asked import (
+    answered_signals,
     judged_table,
     lacking_a_judge,
     unasked_signals,
@@ -159,7 +160,8 @@ def score_outcomes(
     elif judge == "none":
         tables = replace(tables, answers=tables.answers.clear())
     if isinstance(protocol, SignalsProtocol):
-        for problem in _warnings(tables, people, is_recorded=asked is None):
+        is_recorded = asked is None and judge != "none"
+        for problem in _warnings(tables, people, protocol, is_recorded=is_recorded):
             warn(problem)
     used = _recorded(judge) if asked is None else asked.chosen.use
     made = reduced_outcomes(
@@ -197,7 +199,11 @@ def _recorded(judge: str) -> JudgeUse:
 
 
 def _warnings(
-    tables: OutcomeTables, population: Population, *, is_recorded: bool
+    tables: OutcomeTables,
+    population: Population,
+    protocol: SignalsProtocol,
+    *,
+    is_recorded: bool,
 ) -> Iterator[Problem]:
     """Yield what is not there though the signals of scenarios count on it."""
     expected = tables.states.filter(
@@ -225,11 +231,14 @@ def _warnings(
             "has it; where a clean exit counts and hangs on it, they are not evaluated",
             level="warning",
         )
-    judged = tables.calls.join(tables.answers, on="call_id", how="semi")
+    known = tables.calls.filter(pl.col("exclusion_reason").is_null())
+    asked = known.join(judged_table(population), on="scenario_id")
+    answered = answered_signals(tables.answers, protocol=protocol)
+    judged = asked.join(answered, on=["call_id", "signal"], how="semi")
     lacking = lacking_a_judge(
         population,
         queued=set(tables.calls["scenario_id"].drop_nulls()),
-        judged=set(judged["scenario_id"].drop_nulls()),
+        judged=set(judged.select("scenario_id", "signal").iter_rows()),
     )
     if lacking and is_recorded:
         counts = ", ".join(f"{domain} {count}" for domain, count in lacking.items())
@@ -241,13 +250,12 @@ def _warnings(
             remedy="judge_passed and nl_assertion do not apply to them",
             level="warning",
         )
-    known = tables.calls.filter(pl.col("exclusion_reason").is_null())
-    asked = known.join(judged_table(population), on="scenario_id", how="semi")
-    silent = asked.join(tables.answers, on="call_id", how="anti")
+    silent = asked.join(answered, on=["call_id", "signal"], how="anti")
     # Of scenarios without any answer the warning above has told.
-    silent = silent.join(judged, on="scenario_id", how="semi")
+    silent = silent.join(judged, on=["scenario_id", "signal"], how="semi")
+    silent = silent.select("call_id").unique().sort("call_id")
     if silent.height and is_recorded:
-        named = ", ".join(silent["call_id"].sort().head(3))
+        named = ", ".join(silent["call_id"].head(3))
         more = f" and {silent.height - 3} more" if silent.height > 3 else ""
         yield Problem(
             code="judge_unanswered",

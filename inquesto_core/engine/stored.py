@@ -10,7 +10,7 @@ import polars as pl
 
 from inquesto_core import schema
 from inquesto_core.canonical import digest_bytes
-from inquesto_core.engine.partitions import part_of_call, parts_of, place_of_part
+from inquesto_core.engine.partitions import WHOLE, part_of_call, parts_of, place_of_part
 from inquesto_core.engine.reduction import EXTRACTED
 from inquesto_core.engine.run_tables import not_as_written, read_table, run_damaged
 from inquesto_core.errors import Problem, StoreError
@@ -291,6 +291,7 @@ def load_run(
     """
     stored = open_run(path)
     parts = [part_of_call(stored.folder, call_id)] if call_id is not None else stored.parts
+    _refuse_unnamed(stored)
     kept = [name for name in TABLES if name in EXTRACTED or stored.has_table(name)]
     names = kept if tables is None else tables
     columns = {name: tuple(TABLES[name]) for name in names}
@@ -303,6 +304,16 @@ def load_run(
         decisions=pl.concat(decisions),
         tables={name: pl.concat([each[name] for each in held]) for name in columns},
     )
+
+
+def _refuse_unnamed(stored: StoredRun) -> None:
+    """Raise where a table lies in a run of one partition that its manifest does not name."""
+    if stored.parts != (WHOLE,) or not stored.outputs:
+        return
+    for name in TABLES:
+        file = table_file(name)
+        if file not in stored.outputs and (stored.folder / file).is_file():
+            raise run_damaged(f"{MANIFEST} does not name {file}, which lies there", "its SHA-256")
 
 
 def _stored_population(file: Path, manifest: dict[str, Any]) -> Population | None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from inquesto_core.protocol import Population, Scenario
 
-__all__ = ["refuse_contradictions"]
+__all__ = ["contradiction", "refuse_contradictions"]
 
 
 def refuse_contradictions(
@@ -30,13 +30,29 @@ def refuse_contradictions(
     """
     for at, scenario in enumerate(population.scenarios):
         for key, found, expected in contradictions(scenario):
-            raise ProtocolError(
-                Problem(
-                    code=code,
-                    file=population.file or f"population {population.name}",
-                    pointer=f"/scenarios/{at}{key}",
-                    found=found,
-                    expected=expected,
-                    remedy=f"see {page}",
-                )
+            pointer = f"/scenarios/{at}{key}"
+            raise contradiction(
+                population, pointer, found, expected, code=code, remedy=f"see {page}"
             )
+
+
+def contradiction(
+    population: Population,
+    pointer: str,
+    found: str,
+    expected: str,
+    *,
+    code: str,
+    remedy: str = "",
+) -> ProtocolError:
+    """Return the error that what a population says there cannot be asked."""
+    return ProtocolError(
+        Problem(
+            code=code,
+            file=population.file or f"population {population.name}",
+            pointer=pointer,
+            found=found,
+            expected=expected,
+            remedy=remedy,
+        )
+    )

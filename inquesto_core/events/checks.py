@@ -8,7 +8,7 @@ is a recorded answer of the same name. The protocol says whose verdict decides: 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +92,7 @@ class _Read:
     caller: pl.DataFrame  # turns of the caller
     population: Population
     protocol: ChecksProtocol
+    is_generous: bool = False  # what no result is recorded of is taken to have succeeded
 
 
 def find_checks(
@@ -116,21 +117,9 @@ def find_checks(
         population=population,
         protocol=protocol,
     )
-    of_trace = pl.col("kind").is_in(["change", NO_OTHER_CHANGE])
-    columns = ("call_id", "assertion", "index", "code", "evidence")
-    ordered = due.filter(of_trace)
-    made = change_verdicts(ordered, read.outcomes, population)
-    parts = [made.with_columns(assertion=pl.lit("changes")).select(columns)]
-    for (asked,), part in due.filter(~of_trace).partition_by("asked", as_dict=True).items():
-        check = strict_json(str(asked).encode())
-        found = _KINDS[check["kind"]](part, check, read)
-        keys = part.select("call_id", "assertion", "index")
-        parts.append(keys.join(found, on=["call_id", "index"]).select(columns))
-    code = pl.concat(parts)
+    code = _code_verdicts(due, read)
     judged = due.join(code, on=["call_id", "assertion", "index"], how="left")
-    rows = _without_untold(judged, read.outcomes).with_columns(
-        question=pl.format("{}:{}", pl.lit(protocol.question), "check")
-    )
+    rows = judged.with_columns(question=pl.format("{}:{}", pl.lit(protocol.question), "check"))
     rows = rows.join(
         seen.answers.select("call_id", "question", llm="verdict", llm_evidence="reason"),
         on=["call_id", "question"],
@@ -158,30 +147,67 @@ def find_checks(
     )
 
 
-#: In the JSON of a check whose window begins or ends with a tool that succeeded.
-_OF_SUCCESS = "_verification"
+def _code_verdicts(due: pl.DataFrame, read: _Read) -> pl.DataFrame:
+    """Return the code verifier's verdicts, null where they hang on a result nobody recorded.
+
+    Such a result is read both ways: where that changes a verdict, the verdict is not known.
+    """
+    sure = _read_once(due, replace(read, outcomes=_settled(read.outcomes, succeeded=False)))
+    untold = _untold(due, read)
+    if untold.is_empty():
+        return sure
+    perhaps = _read_once(
+        due.join(untold, on="call_id", how="semi"),
+        replace(read, outcomes=_settled(read.outcomes, succeeded=True), is_generous=True),
+    )
+    keys = ["call_id", "assertion", "index"]
+    both = sure.join(
+        perhaps.select(*keys, other="code", is_read_again=pl.lit(value=True)), on=keys, how="left"
+    ).join(untold, on="call_id", how="left")
+    differs = pl.col("is_read_again").fill_null(value=False) & pl.col("code").ne_missing(
+        pl.col("other")
+    )
+    return both.with_columns(
+        code=pl.when(differs).then(None).otherwise("code"),
+        evidence=pl.when(differs).then("untold").otherwise("evidence"),
+    ).select(sure.columns)
 
 
-def _without_untold(rows: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
-    """Return the verdicts, null where they hang on a result that decides and is not recorded."""
-    untold = (
-        outcomes.filter(pl.col("succeeded").is_null())
+def _settled(outcomes: pl.DataFrame, *, succeeded: bool) -> pl.DataFrame:
+    return outcomes.with_columns(pl.col("succeeded").fill_null(value=succeeded))
+
+
+def _untold(due: pl.DataFrame, read: _Read) -> pl.DataFrame:
+    """Return the calls with a result that may decide and is not recorded: ``call_id, untold``."""
+    asks_result = due.filter(
+        (pl.col("kind") == "change") & pl.col("asked").str.contains('"result":', literal=True)
+    )
+    of_change = pl.col("name").is_in(list(read.population.tools.change)) & pl.col("call_id").is_in(
+        asks_result["call_id"].unique().implode()
+    )
+    is_untold = pl.col("succeeded").is_null() | (of_change & pl.col("result").is_null())
+    return (
+        read.outcomes.filter(is_untold)
         .sort("call_id", "position")
         .group_by("call_id")
         .agg(untold=pl.format("no result is recorded of tool_calls/{}", "position").first())
     )
-    hangs = pl.col("kind").is_in(["verified", "change", NO_OTHER_CHANGE]) | pl.col(
-        "asked"
-    ).str.contains(_OF_SUCCESS, literal=True)
-    is_untold = hangs & pl.col("untold").is_not_null()
-    return (
-        rows.join(untold, on="call_id", how="left", maintain_order="left")
-        .with_columns(
-            code=pl.when(is_untold).then(None).otherwise("code"),
-            evidence=pl.when(is_untold).then("untold").otherwise("evidence"),
-        )
-        .drop("untold")
+
+
+def _read_once(due: pl.DataFrame, read: _Read) -> pl.DataFrame:
+    """Return ``call_id, assertion, index, code, evidence`` of every check."""
+    of_trace = pl.col("kind").is_in(["change", NO_OTHER_CHANGE])
+    columns = ("call_id", "assertion", "index", "code", "evidence")
+    made = change_verdicts(
+        due.filter(of_trace), read.outcomes, read.population, is_generous=read.is_generous
     )
+    parts = [made.with_columns(assertion=pl.lit("changes")).select(columns)]
+    for (asked,), part in due.filter(~of_trace).partition_by("asked", as_dict=True).items():
+        check = strict_json(str(asked).encode())
+        found = _KINDS[check["kind"]](part, check, read)
+        keys = part.select("call_id", "assertion", "index")
+        parts.append(keys.join(found, on=["call_id", "index"]).select(columns))
+    return pl.concat(parts)
 
 
 # What was said

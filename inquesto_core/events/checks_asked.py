@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import jmespath
-import jmespath.exceptions
 import polars as pl
 
 from inquesto_core.canonical import canonical_bytes
-from inquesto_core.events.asked_of_scenarios import refuse_contradictions
+from inquesto_core.events.asked_of_scenarios import contradiction, refuse_contradictions
 from inquesto_core.events.checks_said import WORD
+from inquesto_core.events.predicates.written import path_faults
 from inquesto_core.protocol import ASSERTIONS
 
 if TYPE_CHECKING:
@@ -34,6 +33,11 @@ def check_checks(population: Population, *, protocol: ChecksProtocol | Any) -> N
         ``checks_invalid``: a scenario says nothing of checks, names one twice, asks about tools
         that the population does not name, or has a path that is no JMESPath.
     """
+    if population.sound_alike is not None:
+        for pointer, found, expected in _path_contradictions(
+            population.sound_alike, "/sound_alike"
+        ):
+            raise contradiction(population, pointer, found, expected, code="checks_invalid")
     refuse_contradictions(
         population,
         lambda scenario: _contradictions(scenario, population, protocol),
@@ -57,8 +61,6 @@ def _contradictions(
     for name in ASSERTIONS:
         for index, check in enumerate(asked[name]):
             yield from _check_contradictions(check, f"/checks/{name}/{index}", population)
-    if population.sound_alike is not None:
-        yield from _path_contradictions(population.sound_alike, "/sound_alike")
 
 
 def _check_contradictions(
@@ -81,11 +83,8 @@ def _check_contradictions(
 
 
 def _path_contradictions(value: Mapping[str, Any], pointer: str) -> Iterator[tuple[str, str, str]]:
-    try:
-        jmespath.compile(value["path"])
-    except jmespath.exceptions.JMESPathError as exc:
-        found = f"has no JMESPath: {str(exc).splitlines()[0]}"
-        yield pointer, found, "a JMESPath expression"
+    for at, found, expected in path_faults(value["path"]):
+        yield pointer + at, found, expected
 
 
 def asked_checks(population: Population) -> pl.DataFrame:

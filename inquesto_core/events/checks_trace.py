@@ -103,7 +103,11 @@ def transferred(
 
 
 def change_verdicts(
-    due: pl.DataFrame, outcomes: pl.DataFrame, population: Population
+    due: pl.DataFrame,
+    outcomes: pl.DataFrame,
+    population: Population,
+    *,
+    is_generous: bool = False,
 ) -> pl.DataFrame:
     """Return whether every required change was made after the one before, and whether no other.
 
@@ -115,6 +119,8 @@ def change_verdicts(
     due : polars.DataFrame
         Rows of kinds ``change`` and ``no_other_change``: ``call_id, index, kind, asked,
         has_trace``.
+    is_generous : bool
+        A result that is not recorded is taken to have the values that are asked of it.
 
     Returns
     -------
@@ -126,7 +132,7 @@ def change_verdicts(
     )
     tried = outcomes.filter(pl.col("name").is_in(list(population.tools.change)))
     done = tried.filter("succeeded")
-    compared = _compared(changes, tried)
+    compared = _compared(changes, tried, is_generous=is_generous)
     fitting = compared.filter(pl.col("misfits") == 0)
     at = due.select("call_id").unique().with_columns(behind=pl.lit(-1, dtype=pl.Int64))
     found = []
@@ -195,7 +201,7 @@ def _nearest(compared: pl.DataFrame, made: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _compared(changes: pl.DataFrame, tried: pl.DataFrame) -> pl.DataFrame:
+def _compared(changes: pl.DataFrame, tried: pl.DataFrame, *, is_generous: bool) -> pl.DataFrame:
     """Return each performed call beside the required changes of its tool.
 
     Returns
@@ -214,28 +220,35 @@ def _compared(changes: pl.DataFrame, tried: pl.DataFrame) -> pl.DataFrame:
     )
     triple = ("asked", "arguments", "result")
     distinct = pairs.select(triple).unique().sort(triple)
-    misfits = [_misfits(*row) for row in distinct.iter_rows()]
+    misfits = [_misfits(*row, is_generous=is_generous) for row in distinct.iter_rows()]
     found = distinct.with_columns(
         others=pl.Series([len(texts) for texts in misfits], dtype=pl.Int64),
         other=pl.Series([texts[0] if texts else None for texts in misfits], dtype=pl.String),
     )
-    denied = ~pl.col("succeeded").fill_null(value=False)
+    denied = ~pl.col("succeeded")
+    no_success = pl.concat_str(
+        pl.lit("the result is no success"),
+        pl.concat_str(pl.lit(", and "), "other").fill_null(""),
+    )
     return pairs.join(found, on=triple, how="left", nulls_equal=True).select(
         "call_id",
         "index",
         "position",
         misfits=pl.col("others") + denied.cast(pl.Int64),
-        misfit=pl.when(denied).then(pl.lit("the result denies it")).otherwise("other"),
+        misfit=pl.when(denied).then(no_success).otherwise("other"),
     )
 
 
-def _misfits(asked: str, arguments: str | None, result: str | None) -> list[str]:
+def _misfits(
+    asked: str, arguments: str | None, result: str | None, *, is_generous: bool
+) -> list[str]:
     """Return each value that a tool call has otherwise than a change asks; none: it fits."""
     check = strict_json(asked.encode())
     told = []
+    of_result = () if is_generous and result is None else check.get("result", ())
     for values, document in (
         (check.get("arguments", ()), _document(arguments)),
-        (check.get("result", ()), _document(result)),
+        (of_result, _document(result)),
     ):
         for value in values:
             if not value_fits(value, document):

@@ -93,7 +93,7 @@ def unasked_signals(population: Population, *, expecting: Collection[str]) -> di
 def _is_declared(scenario: Scenario, signal: str) -> bool:
     told = scenario.signals or {}
     if signal == "db_state_match":
-        return "expected_db" in told or "expected_db_sha256" in told
+        return any(told.get(key) is not None for key in ("expected_db", "expected_db_sha256"))
     if signal == "is_action_match":
         reference = told.get("reference_answer")
         return reference is not None and without_side(reference, "user")[0] is not None
@@ -120,8 +120,32 @@ def judged_table(population: Population) -> pl.DataFrame:
     )
 
 
+def answered_signals(answers: pl.DataFrame, *, protocol: SignalsProtocol) -> pl.DataFrame:
+    """Return the calls and signals for which a judge has answered something.
+
+    Parameters
+    ----------
+    answers : polars.DataFrame
+        `inquesto_core.events.signals.ANSWERS`.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``call_id, signal``: a mark, or that none could be given, for ``judge_passed``; any answer
+        for ``nl_assertion``, where a claim without one has not passed.
+    """
+    is_mark = (pl.col("question") == protocol.judge_question) & (
+        pl.col("score").is_not_null() | pl.col("undetermined").is_not_null()
+    )
+    found = [
+        answers.filter(is_mark).select("call_id", signal=pl.lit("judge_passed")),
+        answers.select("call_id", signal=pl.lit("nl_assertion")),
+    ]
+    return pl.concat(found).unique().sort("call_id", "signal")
+
+
 def lacking_a_judge(
-    population: Population, *, queued: Collection[str], judged: Collection[str]
+    population: Population, *, queued: Collection[str], judged: Collection[tuple[str, str]]
 ) -> dict[str, int]:
     """Return by domain how many scenarios count on a judge that none of their calls has.
 
@@ -129,8 +153,8 @@ def lacking_a_judge(
     ----------
     queued : collection of str
         Scenarios that have calls.
-    judged : collection of str
-        Those of which some call has answers.
+    judged : collection of (scenario, signal)
+        What some call of a scenario has answers for.
     """
     return dict(
         sorted(
@@ -138,8 +162,10 @@ def lacking_a_judge(
                 scenario.family
                 for scenario in population.scenarios
                 if scenario.id in queued
-                and scenario.id not in judged
-                and set(NEED_A_JUDGE) & set(asked_signals(scenario))
+                and any(
+                    signal in NEED_A_JUDGE and (scenario.id, signal) not in judged
+                    for signal in asked_signals(scenario)
+                )
             ).items()
         )
     )

@@ -225,10 +225,10 @@ def _says_no(value: Any) -> bool:
 
 
 def _member_denies(key: str, value: Any, depth: int) -> bool:
+    key = key.removeprefix("is_")
     if key in ERROR_KEYS:
         is_none = value.strip().casefold() in NO_ERROR if isinstance(value, str) else not value
         return not is_none
     if key in WRAPPER_KEYS and depth > 0 and _denies(decoded(value), depth - 1):
         return True
-    key = key.removeprefix("is_")
     return (key in OUTCOME_KEYS and _says_no(value)) or (key in DENIAL_KEYS and value is True)

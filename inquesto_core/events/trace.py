@@ -192,7 +192,11 @@ def performed_changes(
         pl.col("first_verify") < pl.col("position")
     )
     told = facts.filter("has_trace").select(
-        "call_id", "first_lookup", "first_verify", by_impostor=is_impostor()
+        "call_id",
+        "first_lookup",
+        "first_verify",
+        is_told=pl.col("unverified_change").is_not_null(),
+        by_impostor=is_impostor(),
     )
     return (
         times.filter("is_change")
@@ -205,7 +209,7 @@ def performed_changes(
             "by_impostor",
             at_ms="start_ms",
             evidence_key=pl.format("tool_calls/{}", "position"),
-            unverified=~in_order.fill_null(value=False),
+            unverified=pl.col("is_told") & ~in_order.fill_null(value=False),
         )
     )
 

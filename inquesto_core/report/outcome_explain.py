@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["outcome_explain_lines", "outcome_facts"]
 
 _VERDICTS = {True: "yes", False: "NO", None: "N/A"}
+#: Of every call; where it has no verdict, nobody knows.
+_ALWAYS_APPLIES = "clean_exit"
+_TOLD = {True: "yes", False: "NO", None: "not known"}
 _CHECKED = {True: "yes", False: "NO", None: "?"}
 _SHOWN_IDS = 3
 
@@ -113,7 +116,7 @@ def _signal_sections(facts: Facts) -> dict[str, list[str]]:
     why = _wrap(" · ".join(status), first="")
     why += _reasons(decision)
     end = {
-        "end-of-call tool called": _VERDICTS[decision["end_conversation_tool_called"]],
+        "end-of-call tool called": _TOLD[decision["end_conversation_tool_called"]],
         "policy": decision["conversation_end_policy"],
         "reason": decision["conversation_end_reason"],
         "bridge": decision["stop_reason"] or NOTHING,
@@ -127,9 +130,10 @@ def _signal_sections(facts: Facts) -> dict[str, list[str]]:
     buckets: dict[str, list[str]] = {}
     for row in facts["signals"]:
         counts = "counts" if row["whitelisted"] else "does not count"
-        head = f"{row['signal']}: {_VERDICTS[row['verdict']]}, {counts}; {row['evidence']}"
-        signals += _wrap(head)
-        buckets.setdefault(row["bucket"], []).append(row["signal"])
+        is_open = row["verdict"] is None and row["signal"] == _ALWAYS_APPLIES
+        verdict = "not known" if is_open else _VERDICTS[row["verdict"]]
+        signals += _wrap(f"{row['signal']}: {verdict}, {counts}; {row['evidence']}")
+        buckets.setdefault(row["bucket"] or "not_known", []).append(row["signal"])
     for bucket, names in sorted(buckets.items()):
         why += _wrap(f"{bucket.replace('_', ' ')}: {', '.join(names)}")
     return {

@@ -93,7 +93,9 @@ def decide_signals(
     unknown_end = signals.filter(
         (pl.col("signal") == _CLEAN_EXIT) & pl.col("whitelisted") & pl.col("verdict").is_null()
     )
-    frame = _open(frame, pl.col("call_id").is_in(unknown_end["call_id"].implode()), reason=NO_TRACE)
+    hangs = pl.col("call_id").is_in(unknown_end["call_id"].implode())
+    is_stalled = pl.col("stalled").fill_null(value=False)  # and failed, whatever its end
+    frame = _open(frame, hangs & ~is_stalled, reason=NO_TRACE)
     known = pl.col("state") != "not_evaluated"
     stalled = pl.col("stalled").fill_null(value=False)
     fault = pl.col("state") == "agent_fault"
@@ -112,6 +114,8 @@ def _bucket() -> pl.Expr:
     return (
         pl.when(~pl.col("whitelisted"))
         .then(pl.lit("excluded"))
+        .when(pl.col("verdict").is_null() & (pl.col("signal") == _CLEAN_EXIT))
+        .then(None)  # not known: the call is not evaluated, or has stalled
         .when(pl.col("verdict").is_null())
         .then(pl.lit("not_applicable"))
         .when("verdict")

@@ -7,17 +7,10 @@ import shutil
 
 import polars as pl
 import pytest
+from commands import run_command
 from edited_runs import as_written
 
-from inquesto_core import cli
 from inquesto_core.engine import score
-
-
-def run_command(capsys, *arguments):
-    with pytest.raises(SystemExit) as exit_:
-        cli.main([str(argument) for argument in arguments])
-    printed = capsys.readouterr()
-    return exit_.value.code, printed.out, printed.err
 
 
 @pytest.fixture(scope="module")

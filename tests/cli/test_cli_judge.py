@@ -6,23 +6,12 @@ import json
 import re
 
 import pytest
-
-from inquesto_core import cli
-from inquesto_core.engine import score
+from commands import run_command
 
 
-def run_command(capsys, *arguments):
-    with pytest.raises(SystemExit) as exit_:
-        cli.main([str(argument) for argument in arguments])
-    printed = capsys.readouterr()
-    return exit_.value.code, printed.out, printed.err
-
-
-@pytest.fixture(scope="module")
-def run(twelve_calls, tmp_path_factory):
-    out = tmp_path_factory.mktemp("runs") / "RUN"
-    score([twelve_calls], out=out, judge="recorded")
-    return out
+@pytest.fixture
+def run(scored_twelve):
+    return scored_twelve
 
 
 def test_a_sheet_is_drawn_labelled_and_compared(capsys, run, tmp_path):

@@ -6,18 +6,11 @@ import json
 import shutil
 
 import pytest
+from commands import run_command
 
-from inquesto_core import cli
 from inquesto_core.engine import score
 
 NAME = "hasty-028-impostor-dup_charge-telephone"
-
-
-def run_command(capsys, *arguments):
-    with pytest.raises(SystemExit) as exit_:
-        cli.main([str(argument) for argument in arguments])
-    printed = capsys.readouterr()
-    return exit_.value.code, printed.out, printed.err
 
 
 @pytest.fixture(scope="module")

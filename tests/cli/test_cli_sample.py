@@ -7,25 +7,14 @@ import shutil
 
 import polars as pl
 import pytest
-
-from inquesto_core import cli
-from inquesto_core.engine import score
+from commands import run_command
 
 FAILED = "hasty-003-dup_charge-telephone"
 
 
-def run_command(capsys, *arguments):
-    with pytest.raises(SystemExit) as exit_:
-        cli.main([str(argument) for argument in arguments])
-    printed = capsys.readouterr()
-    return exit_.value.code, printed.out, printed.err
-
-
-@pytest.fixture(scope="module")
-def run(twelve_calls, tmp_path_factory):
-    out = tmp_path_factory.mktemp("runs") / "RUN"
-    score([twelve_calls], out=out, judge="recorded")
-    return out
+@pytest.fixture
+def run(scored_twelve):
+    return scored_twelve
 
 
 def test_a_sample_is_drawn_reviewed_and_estimated(capsys, run, tmp_path):

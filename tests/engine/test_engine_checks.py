@@ -184,7 +184,7 @@ def test_required_values_are_met_within_their_tolerance(tmp_path, amount_, toler
         ({"plan": {"months": 6}}, True),
         ('{"plan": {"months": 6.0}}', True),
         ({"plan": {"months": 7}}, False),
-        (None, False),
+        (None, None),
     ],
 )
 def test_required_values_are_read_from_results_too(tmp_path, result, verdict):
@@ -936,7 +936,7 @@ def test_a_change_that_nearly_fits_says_what_it_has_otherwise(tmp_path):
                     "result": {"status": "declined"},
                 },
             ],
-            "no such change succeeded; in tool_calls/1 the result denies it",
+            "no such change succeeded; in tool_calls/1 the result is no success",
             id="denied",
         ),
     ],
@@ -993,10 +993,101 @@ def test_a_population_says_what_a_successful_result_is(tmp_path, result, verdict
     assert found.check("before")["code"] is verdict
     told = "no result is recorded of tool_calls/0"
     assert (found.check("gate")["evidence"] == told) is (verdict is None)
-    assert found.check("pay")["code"] is (None if verdict is None else True)
+    assert found.check("pay")["code"] is True
 
 
 def test_a_schema_of_success_that_is_none_is_refused(tmp_path):
     more = {"tool_success": {"verify_caller": {"requird": ["match"]}}}
     with pytest.raises(ProtocolError, match=r"population.json /tool_success/verify_caller has"):
         one(tmp_path, asking(), more=more)
+
+
+#: What each unrecorded result is of: the case, its tools, and the verdicts of gate, pay and
+#: no_other_change.
+UNTOLD = {**VERIFY, "result": None}
+MATCHED = {**VERIFY, "result": {"match": True}}
+OTHER_CHANGE = {**PAPERLESS, "result": None}
+AMOUNT = {"path": "amount", "value": 65.52, "tolerance": 0}
+
+
+@pytest.mark.parametrize(
+    ("tools", "asked_of", "gate", "pay", "no_other"),
+    [
+        pytest.param(
+            [{"name": "find_account", "status": "ok"}, MATCHED, PAY],
+            "find_account",
+            1,
+            1,
+            1,
+            id="a look-up",
+        ),
+        pytest.param([MATCHED, PAY, UNTOLD], "", 1, 1, 1, id="a second verification, later"),
+        pytest.param([UNTOLD, PAY], "", None, 1, 1, id="the verification"),
+        pytest.param([PAY, UNTOLD], "", 0, 1, 1, id="a verification that came too late anyway"),
+        pytest.param(
+            [MATCHED, PAY, OTHER_CHANGE], "set_paperless", 1, 1, None, id="another change"
+        ),
+        pytest.param(
+            [MATCHED, {**PAY, "result": None}], "make_payment", 1, None, 1, id="the payment"
+        ),
+        pytest.param(
+            [MATCHED, {**PAY, "result": None, "arguments": {"amount": 1}}],
+            "make_payment",
+            1,
+            0,
+            None,
+            id="a payment of another amount",
+        ),
+    ],
+)
+def test_a_result_that_nobody_recorded_opens_only_what_hangs_on_it(
+    tmp_path, tools, asked_of, gate, pay, no_other
+):
+    any_result = {asked_of: {"type": "object"}} if asked_of else {}
+    wanted = {"id": "pay", "kind": "change", "tool": "make_payment", "arguments": [AMOUNT]}
+    more = {"tool_success": {**BY_MATCH, **any_result}}
+    found = one(tmp_path, asking(changes=[wanted]), tools=tools, more=more)
+    codes = [found.check(name)["code"] for name in ("gate", "pay", "no_other_change")]
+    assert codes == [None if one is None else bool(one) for one in (gate, pay, no_other)]
+
+
+def test_a_window_of_success_is_open_only_where_the_unrecorded_one_moves_it(tmp_path):
+    quoted = {
+        "id": "quoted",
+        "kind": "spoken_text",
+        "any_of": ["balance"],
+        "window": "after_verification",
+    }
+    never = {**quoted, "id": "never", "any_of": ["weather"]}
+    more = {"tool_success": BY_MATCH}
+    found = one(tmp_path, asking(spoken=[quoted, never]), tools=[UNTOLD, PAY], more=more)
+    assert found.check("quoted")["code"] is None
+    assert found.check("never")["code"] is False
+
+
+def test_a_verification_of_unknown_result_is_not_one_by_sound_alone(tmp_path):
+    sound = {"verify_caller": {"required": ["match"]}}
+    more = {"tool_success": sound, "sound_alike": {"path": "match", "equals": "sound"}}
+    alike = {**VERIFY, "result": {"match": "sound"}}
+    for name, tools, n in (("a", [alike, PAY], 1), ("b", [alike, UNTOLD, PAY], 0)):
+        told = one(tmp_path / name, asking(), tools=tools, more=more).record["sound_alike_only"]
+        assert told["rate"]["n"] == n
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"tool_success": {"verify_calle": False}}, "/tool_success/verify_calle is a tool that"),
+        ({"sound_alike": {"path": "a[", "equals": 1}}, "/sound_alike has no JMESPath"),
+    ],
+)
+def test_what_a_population_says_of_no_tool_or_by_no_path_is_refused(tmp_path, more, said):
+    with pytest.raises(ProtocolError, match=f"population.json {said}"):
+        one(tmp_path, asking(), more=more)
+
+
+def test_a_path_that_calls_what_there_is_not_is_refused(tmp_path):
+    wanted = {"id": "pay", "kind": "change", "tool": "make_payment"}
+    wanted["arguments"] = [{"path": "nofn(amount)", "equals": 1}]
+    with pytest.raises(ProtocolError, match=r"calls nofn\(\), which JMESPath does not have"):
+        one(tmp_path, asking(changes=[wanted]))

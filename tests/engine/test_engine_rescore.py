@@ -19,6 +19,7 @@ from inquesto_core import cli, engine
 from inquesto_core.canonical import digest_bytes
 from inquesto_core.compare import CHANGES, DIFFERENCES
 from inquesto_core.engine.call_key import call_name_key
+from inquesto_core.engine.stored import table_file
 from inquesto_core.errors import ProtocolError, SchemaError, StoreError
 
 DRAFT = "inquesto-0.2-draft"
@@ -359,3 +360,20 @@ def test_a_run_without_its_record_is_damaged(run, tmp_path):
         file.unlink()
     with pytest.raises(StoreError, match=r"RUN has no record.*run_damaged"):
         engine.load_run(copy)
+
+
+@pytest.mark.parametrize("name", ["segments", "talk_overs"])
+def test_a_table_that_the_manifest_no_longer_names_is_no_empty_one(run, tmp_path, name):
+    copy = tmp_path / "RUN"
+    shutil.copytree(run, copy)
+    call_id = engine.load_run(copy).decisions["call_id"].drop_nulls()[0]
+    before = engine.load_call(copy, call_id).tables[name].filter(call_id=call_id)
+    file, lies = copy / "manifest.json", table_file(name)
+    manifest = json.loads(file.read_bytes())
+    manifest["outputs"] = [each for each in manifest["outputs"] if each["file"] != lies]
+    file.write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(StoreError, match=rf"manifest.json does not name {lies}.*run_damaged"):
+        engine.load_call(copy, call_id)
+    (copy / lies).unlink()
+    after = engine.load_call(copy, call_id).tables[name].filter(call_id=call_id)
+    assert after.equals(before) is (name == "talk_overs")  # what the reduction makes is made again

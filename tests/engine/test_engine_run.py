@@ -281,7 +281,7 @@ def test_a_population_that_cannot_be_asked_is_refused_before_a_call_is_measured(
     (calls / "population.json").write_text(json.dumps(document))
     measured = []
     with pytest.raises(
-        ProtocolError, match=r"population .* /scenarios/0/predicates/0 asks for 3 to 1.*invalid"
+        ProtocolError, match=r"population.json /scenarios/0/predicates/0 asks for 3 to 1.*invalid"
     ):
         engine.score(
             [calls], out=tmp_path / "RUN", progress=lambda done, total: measured.append(done)

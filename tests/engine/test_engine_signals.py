@@ -619,7 +619,27 @@ def test_a_clean_exit_that_hangs_on_a_trace_nobody_has_is_not_known(
     assert decision["is_successful"] is verdict
     assert decision["state"] == ("not_evaluated" if verdict is None else "scored")
     assert (decision["reasons"] == ["trace_missing"]) is (verdict is None)
+    assert (run.signal("clean_exit")["bucket"] is None) is (verdict is None)
     assert run.record["n"] == (0 if verdict is None else 1)
+
+
+def test_a_stalled_call_has_failed_whatever_its_end(tmp_path):
+    short = [turn("agent", "Hello.", 0, 500)]
+    run = one(tmp_path, asking("clean_exit"), trace=False, ended="[EXIT]", turns=short)
+    assert (run.decision()["state"], run.decision()["is_successful"]) == ("scored", False)
+
+
+def test_a_call_without_a_mark_is_named_where_others_have_one(tmp_path):
+    asked = asking("judge_passed", "nl_assertion", nl_assertions=["It was said."])
+    marked = call("c1", scores={"judge": 1}, answers={"nl_assertion:0": True})
+    claimed = call("c2", trial=1, answers={"nl_assertion:0": True})
+    (warning,) = score(tmp_path, population(asked, trials=2), marked, claimed).warnings
+    assert (warning.code, warning.found.endswith(": c2")) == ("judge_unanswered", True)
+
+
+def test_answers_that_are_not_read_are_not_called_missing(tmp_path):
+    people = population(asking("judge_passed"))
+    assert not score(tmp_path, people, call(scores={"judge": 1}), judge="none").warnings
 
 
 def test_calls_whose_tool_calls_nobody_knows_are_counted(tmp_path):

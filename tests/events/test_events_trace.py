@@ -135,7 +135,12 @@ def test_where_it_must_succeed_a_failed_verification_does_not_count(verification
         ({"detail": {"verified": False}}, False),
         ({"is_verified": False}, True),
         ({"isVerified": False}, True),
+        ({"isError": True, "content": []}, True),
+        ({"is_error": False}, False),
         ({"denied": True}, True),
+        ("denied!", True),
+        ({"data": {"data": {"data": {"match": False}}}}, True),
+        ({"data": {"data": {"data": {"data": {"match": False}}}}}, False),
         ({"locked": True}, False),
         ({"errorMessage": "no funds"}, True),
         ("Not verified.", True),
@@ -236,3 +241,4 @@ def test_a_verification_whose_result_decides_and_is_not_recorded_leaves_the_call
     assert found.flags["event_unverified_action"].item() is fires
     (reasons,) = found.decisions.filter(call_id="c1")["reasons"].to_list()
     assert ("tool_result_missing" in reasons) is (fires is None)
+    assert ("unverified_action" in found.events["type"].to_list()) is (fires is True)

@@ -5,9 +5,11 @@ Kinds and keys are held by the schema of populations; here is what it cannot say
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
-from inquesto_core.errors import Problem, ProtocolError, SchemaError
+from inquesto_core.errors import SchemaError
+from inquesto_core.events.asked_of_scenarios import contradiction
 from inquesto_core.events.predicates.evaluate import members, with_inner
 from inquesto_core.events.predicates.phrases import DEFAULT_LANGUAGE, languages_of
 from inquesto_core.events.predicates.written import (
@@ -22,6 +24,7 @@ from inquesto_core.schema import closed_validator
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from inquesto_core.errors import ProtocolError
     from inquesto_core.protocol import Population
 
 __all__ = ["check_predicates", "check_tool_success"]
@@ -81,22 +84,31 @@ def check_tool_success(population: Population) -> None:
     ProtocolError
         Code ``predicate_invalid``.
     """
+    named = {tool for names in astuple(population.tools) for tool in names} | set(
+        _before(population)
+    )
     for tool, asked in (population.tool_success or {}).items():
+        if tool not in named:
+            expected = f"one of {', '.join(sorted(named))}"
+            found = "is a tool that nothing asks a success of"
+            raise _invalid(population, f"/tool_success/{_escaped(tool)}", found, expected)
         for at, found, expected in _schema_contradictions(asked):
             pointer = f"/tool_success/{_escaped(tool)}{at.removeprefix('/schema')}"
             raise _invalid(population, pointer, found, expected)
 
 
+def _before(population: Population) -> Iterator[str]:
+    """Yield the tools that some predicate asks to have succeeded."""
+    named = population.predicates or {}
+    asked = [*named.values(), *(each for one in population.scenarios for each in one.predicates)]
+    for predicate in asked:
+        for each in with_inner(predicate, named) if predicate["kind"] != "named" else ():
+            if each["kind"] == "tool_order":
+                yield each["before"]
+
+
 def _invalid(population: Population, pointer: str, found: str, expected: str) -> ProtocolError:
-    return ProtocolError(
-        Problem(
-            code="predicate_invalid",
-            file=population.file or f"population {population.name}",
-            pointer=pointer,
-            found=found,
-            expected=expected,
-        )
-    )
+    return contradiction(population, pointer, found, expected, code="predicate_invalid")
 
 
 def _escaped(name: str) -> str:
