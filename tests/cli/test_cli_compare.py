@@ -7,7 +7,7 @@ import shutil
 
 import polars as pl
 import pytest
-from commands import run_command
+from cli_commands import run_command
 from edited_runs import as_written
 
 from inquesto_core.engine import score

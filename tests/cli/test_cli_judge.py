@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from commands import run_command
+from cli_commands import run_command
 
 
 @pytest.fixture

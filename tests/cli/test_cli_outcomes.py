@@ -6,7 +6,7 @@ import json
 import shutil
 
 import pytest
-from commands import run_command
+from cli_commands import run_command
 
 from inquesto_core.engine import score
 

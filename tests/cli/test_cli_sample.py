@@ -7,7 +7,7 @@ import shutil
 
 import polars as pl
 import pytest
-from commands import run_command
+from cli_commands import run_command
 
 FAILED = "hasty-003-dup_charge-telephone"
 

@@ -99,10 +99,10 @@ def check_tool_success(population: Population) -> None:
 
 def _before(population: Population) -> Iterator[str]:
     """Yield the tools that some predicate asks to have succeeded."""
-    named = population.predicates or {}
-    asked = [*named.values(), *(each for one in population.scenarios for each in one.predicates)]
+    asked = [*(population.predicates or {}).values()]
+    asked += [each for one in population.scenarios for each in one.predicates]
     for predicate in asked:
-        for each in with_inner(predicate, named) if predicate["kind"] != "named" else ():
+        for _, each in _placed(predicate):
             if each["kind"] == "tool_order":
                 yield each["before"]
 
