@@ -296,8 +296,24 @@ def _leaves(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:
     for error in errors:
         leaf = error
         while leaf.context:
-            leaf = max(sorted(leaf.context, key=_order), key=lambda each: len(each.absolute_path))
+            leaf = max(
+                sorted(_alternatives(leaf), key=_order), key=lambda each: len(each.absolute_path)
+            )
         yield leaf
+
+
+def _alternatives(error: ValidationError) -> list[ValidationError]:
+    """Return the errors of the alternatives that are meant: those whose constants are there."""
+    branches: dict[Any, list[ValidationError]] = {}
+    for each in error.context or ():
+        branches.setdefault(each.relative_schema_path[0], []).append(each)
+    meant = [errors for errors in branches.values() if not any(map(_is_another, errors))]
+    return [each for errors in meant or branches.values() for each in errors]
+
+
+def _is_another(error: ValidationError) -> bool:
+    """Return whether a key says that another alternative is meant, as ``kind`` does."""
+    return error.validator == "const" and len(error.relative_path) == 1
 
 
 def _order(error: ValidationError) -> tuple[int, str, str, str]:

@@ -192,6 +192,17 @@ def test_a_long_or_hostile_value_is_cut_and_written_out():
     assert said.found.isprintable()
 
 
+def test_of_alternatives_the_one_whose_kind_is_named_is_shown():
+    people = json.loads((shipped.schemas_folder() / "examples" / "population.json").read_bytes())
+    consent = {"id": "yes", "kind": "consent", "tool": "pay", "value": 5}
+    gate = {"id": "gate", "kind": "verified"}
+    checks = {"requests": ["pay"], "persona": "calm", "verification": [gate], "spoken": []}
+    people["scenarios"][0]["checks"] = {**checks, "changes": [consent]}
+    said = problem(people, "population")
+    assert said.pointer.startswith("/scenarios/0/checks/changes/0")
+    assert "tolerance" in f"{said.found} {said.expected}"
+
+
 def test_of_alternatives_the_one_that_went_furthest_is_shown(monkeypatch):
     alternatives = {
         "anyOf": [{"type": "integer"}, {"properties": {"a": {"properties": {"b": {"const": 1}}}}}]

@@ -165,9 +165,13 @@ def command(
     for message in messages:
         say(escape_terminal(message), err=True)
     if judge == "auto" and any("[judge-free]" in r["citation"] for r in result.records.values()):
+        calls = result.table("calls")
+        bare = calls.filter(~calls["has_verdicts"])["call_id"].sort()
+        first = f" ({escape_terminal(bare[0])}{' and others' if len(bare) > 1 else ''} do not)"
         say(
-            "not every bundle carries verdicts: scored judge-free; --judge pinned asks the "
-            "protocol's judge, --judge recorded reads a verdicts.json in each",
+            f"not every bundle carries verdicts{first if len(bare) else ''}: all are scored "
+            "judge-free; --judge pinned asks the protocol's judge, --judge recorded reads a "
+            "verdicts.json in each and leaves calls without one open",
             err=True,
         )
     untold = result.totals.without_transcript

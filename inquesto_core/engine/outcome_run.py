@@ -198,6 +198,12 @@ def _recorded(judge: str) -> JudgeUse:
     return JudgeUse(kind="recorded", label="recorded labels")
 
 
+def _first_of(calls: pl.DataFrame) -> str:
+    """Return the names of the first calls, and how many more there are."""
+    more = f" and {calls.height - 3} more" if calls.height > 3 else ""
+    return ", ".join(calls["call_id"].sort().head(3)) + more
+
+
 def _warnings(
     tables: OutcomeTables,
     population: Population,
@@ -221,11 +227,12 @@ def _warnings(
             level="warning",
         )
     usable = pl.col("exclusion_reason").is_null() & ~pl.col("has_trace").fill_null(value=False)
-    untraced = tables.calls.filter(usable).height
-    if untraced:
+    untraced = tables.calls.filter(usable)
+    if untraced.height:
         yield Problem(
             code="trace_unknown",
-            found=f"{untraced} calls have no trace.json: what their agent did is not known",
+            found=f"{untraced.height} calls have no trace.json: what their agent did is not known: "
+            f"{_first_of(untraced)}",
             expected="trace.json, with an empty list where no tool was called",
             remedy="a reference action that they ask for counts as not done, as the scoring model "
             "has it; where a clean exit counts and hangs on it, they are not evaluated",
@@ -255,12 +262,10 @@ def _warnings(
     silent = silent.join(judged, on=["scenario_id", "signal"], how="semi")
     silent = silent.select("call_id").unique().sort("call_id")
     if silent.height and is_recorded:
-        named = ", ".join(silent["call_id"].head(3))
-        more = f" and {silent.height - 3} more" if silent.height > 3 else ""
         yield Problem(
             code="judge_unanswered",
             found=f"{silent.height} calls have no answer of a judge that their scenario counts on "
-            f"and other calls of it have: {named}{more}",
+            f"and other calls of it have: {_first_of(silent)}",
             expected="answers in verdicts.json of each, or a model that is asked",
             remedy="what only a judge could tell does not apply to them, and the other signals "
             "decide alone",

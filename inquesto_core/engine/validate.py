@@ -11,12 +11,13 @@ from inquesto_core.bundle import at_hand, find_bundles, read_bundle, trace_times
 from inquesto_core.bundle.excluded import as_excluded
 from inquesto_core.bundle.inferred import InferredTally
 from inquesto_core.engine.exclusion import with_exclusion_checked
-from inquesto_core.errors import BundleError, SchemaError
+from inquesto_core.errors import BundleError, InquestoError, SchemaError
+from inquesto_core.events import check_predicates
 from inquesto_core.instruments.audio import decode_call
 from inquesto_core.instruments.extract import media_limits
 from inquesto_core.instruments.recording_faults import stated_faults
 from inquesto_core.places import allowed_schemes
-from inquesto_core.protocol import load_protocol
+from inquesto_core.protocol import load_population, load_protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +73,17 @@ def _problems_here(ref: BundleRef, protocol: Protocol, tally: InferredTally) -> 
     return [problem.at(call_id=bundle.call.call_id) for problem in told]
 
 
+def _population_problems(files: Sequence[Path]) -> list[Problem]:
+    """Return what is wrong with the populations beside the bundles, whichever protocol asks."""
+    problems = []
+    for file in files:
+        try:
+            check_predicates(load_population(file))
+        except InquestoError as exc:
+            problems.append(exc.problem)
+    return problems
+
+
 def validate(
     sources: Sequence[str | Path],
     *,
@@ -91,7 +103,10 @@ def validate(
     tally = InferredTally()
     with tempfile.TemporaryDirectory(prefix="inquesto-") as scratch:
         found = find_bundles(sources, scratch=Path(scratch), allowed=allowed)
-        problems = [problem for ref in found.refs for problem in _bundle_problems(ref, law, tally)]
+        problems = [
+            *_population_problems(found.populations),
+            *(problem for ref in found.refs for problem in _bundle_problems(ref, law, tally)),
+        ]
     return Validated(
         bundles=len(found.refs),
         problems=(*found.problems, *problems),

@@ -72,15 +72,17 @@ def verified_verdict(
     )
     needed = pl.lit(value=check.get("required", True)) | pl.col("used").is_not_null()
     never = pl.lit("never")
+
+    def place(name: str) -> pl.Expr:
+        return pl.format("at tool_calls/{}", name).fill_null(never)
+
     return _of_trace(
         frame,
         pl.when(pl.col("verified").is_null())
         .then(~needed)
         .otherwise(pl.col("used").is_null() | (pl.col("verified") < pl.col("used"))),
-        pl.format(
-            "verified at tool_calls/{}, guarded tool at tool_calls/{}",
-            pl.col("verified").cast(pl.String).fill_null(never),
-            pl.col("used").cast(pl.String).fill_null(never),
+        pl.concat_str(
+            pl.lit("verified "), place("verified"), pl.lit(", guarded tool "), place("used")
         ),
     )
 

@@ -171,7 +171,7 @@ def claim_rows(
     seen = answers.select("call_id").unique()
     frame = due.select("call_id", "scenario_id").join(asked, on="scenario_id")
     frame = frame.join(seen, on="call_id", how="semi").join(
-        answers.select("call_id", "question", "verdict", "reason"),
+        answers.select("call_id", "question", "verdict", "reason", has_answer=pl.lit(value=True)),
         on=["call_id", "question"],
         how="left",
         maintain_order="left",
@@ -181,7 +181,10 @@ def claim_rows(
         side=pl.lit("agent"),
         expected=pl.lit(value=True),
         passed=pl.col("verdict").fill_null(value=False),
-        error=pl.when(pl.col("verdict").is_null()).then(pl.lit("the judge gave no clear answer")),
+        error=pl.when(pl.col("has_answer").is_null())
+        .then(pl.lit("no answer is recorded"))
+        .when(pl.col("verdict").is_null())
+        .then(pl.lit("the judge gave no clear answer")),
         evidence=pl.col("reason").str.slice(0, _SHOWN),
     ).select(_COLUMNS)
 

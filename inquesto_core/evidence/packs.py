@@ -39,7 +39,7 @@ PACK_SCHEMA = pa.schema(
     ]
 )
 #: What reading a damaged pack raises.
-UNREADABLE = (OSError, pa.ArrowException)
+UNREADABLE = (OSError, pa.ArrowException, UnicodeDecodeError)
 
 _ROW_GROUP = 64
 #: Row groups of one pack kept in memory.

@@ -221,9 +221,11 @@ def _accounting(record: Record) -> list[str]:
         other = _percent(rows["excluded_as_failures"]["score"])
         texts.append(f"score with the excluded calls as failures: {other}")
     if bounds is not None:
+        known = bounds["known_fail_n"]
         texts.append(
-            f"score with the {bounds['open_n']} open calls all failed or all passed: "
-            f"{_percent(bounds['low'])} to {_percent(bounds['high'])}"
+            f"score with the {bounds['open_n']} open calls all failed or all passed"
+            + (f", but {known} that fail in any case" if known else "")
+            + f": {_percent(bounds['low'])} to {_percent(bounds['high'])}"
         )
     texts.append(
         f"borderline calls {timing['borderline_n']}; score within the timing uncertainty: "

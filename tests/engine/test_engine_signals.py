@@ -623,6 +623,16 @@ def test_a_clean_exit_that_hangs_on_a_trace_nobody_has_is_not_known(
     assert run.record["n"] == (0 if verdict is None else 1)
 
 
+def test_a_claim_without_an_answer_says_whether_one_is_recorded(tmp_path):
+    asked = asking("nl_assertion", nl_assertions=["It was said.", "It was kind.", "It was short."])
+    run = one(tmp_path, asked, answers={"nl_assertion:0": True, "nl_assertion:1": None})
+    assert run.table("assertions").sort("index")["error"].to_list() == [
+        None,
+        "the judge gave no clear answer",
+        "no answer is recorded",
+    ]
+
+
 def test_a_stalled_call_has_failed_whatever_its_end(tmp_path):
     short = [turn("agent", "Hello.", 0, 500)]
     run = one(tmp_path, asking("clean_exit"), trace=False, ended="[EXIT]", turns=short)

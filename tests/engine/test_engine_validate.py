@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from reference_calls import call_file, write_run
 from synth import write_sound
 
-from inquesto_core import engine
+from inquesto_core import engine, shipped
 from inquesto_core.cli import cli
 from inquesto_core.errors import BundleError
 
@@ -80,3 +80,18 @@ def test_any_other_folder_without_a_bundle_gets_no_such_hint(tmp_path):
     with pytest.raises(BundleError, match=r"holds no bundle; expected") as caught:
         engine.score([tmp_path], out=tmp_path / "out")
     assert not caught.value.problem.remedy
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [({"name": 3}, "schema"), ({"tool_success": {"nobody": True}}, "predicate_invalid")],
+)
+def test_a_population_beside_the_calls_that_cannot_be_asked_is_told(tmp_path, change, code):
+    mono_bundle(tmp_path / "calls" / "a", **EXCLUDED)
+    people = json.loads((shipped.schemas_folder() / "examples" / "population.json").read_bytes())
+    file = tmp_path / "calls" / "population.json"
+    file.write_text(json.dumps(people))
+    assert [p.code for p in engine.validate([tmp_path / "calls"]).problems] == ["mono_input"]
+    file.write_text(json.dumps({**people, **change}))
+    first = engine.validate([tmp_path / "calls"]).problems[0]
+    assert (first.code, first.file) == (code, "population.json")

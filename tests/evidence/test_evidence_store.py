@@ -319,3 +319,16 @@ def test_a_lock_that_is_no_file_is_told_before_anything_is_kept(tmp_path):
     (tmp_path / "store/lock").mkdir()
     with pytest.raises(StoreError, match=r"has a lock that is no file.*not_a_store"):
         EvidenceStore.of(tmp_path / "store")
+
+
+def test_a_damaged_pack_whose_names_are_no_text_is_moved_aside(tmp_path):
+    store = packed_and_damaged(tmp_path / "store", at=lambda size: size // 5)
+    (pack,) = store.packs()
+    file = pack.place.path
+    whole = file.read_bytes()
+    problems = []
+    for at in range(4, len(whole) - 8, 7):
+        file.write_bytes(whole[:at] + b"\xff" + whole[at + 1 :])
+        problems += store.verify()
+        file.write_bytes(whole)
+    assert {problem.code for problem in problems} == {"evidence_damaged"}
