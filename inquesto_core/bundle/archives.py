@@ -201,6 +201,8 @@ def _unpack_zip(archive: Path, writer: _Writer) -> None:
             )
             if member.flag_bits & 0x1:
                 raise BundleError(_member(member.filename, "is encrypted"))
+            if not member.filename:
+                raise BundleError(_member("", "has no name"))
             if member.is_dir():
                 writer.folder(member.filename)
                 continue

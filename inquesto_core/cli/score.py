@@ -167,9 +167,10 @@ def command(
     if judge == "auto" and any("[judge-free]" in r["citation"] for r in result.records.values()):
         calls = result.table("calls")
         bare = calls.filter(~calls["has_verdicts"])["call_id"].sort()
-        first = f" ({escape_terminal(bare[0])}{' and others' if len(bare) > 1 else ''} do not)"
+        lacking = " and others do not" if len(bare) > 1 else " does not"
+        first = f" ({escape_terminal(bare[0])}{lacking})" if len(bare) else ""
         say(
-            f"not every bundle carries verdicts{first if len(bare) else ''}: all are scored "
+            f"not every bundle carries verdicts{first}: all are scored "
             "judge-free; --judge pinned asks the protocol's judge, --judge recorded reads a "
             "verdicts.json in each and leaves calls without one open",
             err=True,

@@ -135,7 +135,7 @@ class RunFolder:
                     continue
                 temporary = self._temporary(name)
                 try:
-                    os.link(place, temporary)
+                    os.link(place.resolve(), temporary)  # a link to it may lead elsewhere there
                 except OSError:
                     shutil.copyfile(place, temporary)
                 out[name] = self._replace(name, temporary, digest=known)

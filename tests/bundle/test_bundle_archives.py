@@ -322,3 +322,12 @@ def test_a_scratch_folder_that_cannot_be_made_is_no_fault_of_the_archive(tmp_pat
 )
 def test_an_archive_is_known_by_its_name(name, ours):
     assert archives.is_archive(name) is ours
+
+
+def test_a_member_without_a_name_is_refused(tmp_path):
+    archive = tmp_path / "a.zip"
+    with zipfile.ZipFile(archive, "w") as target:
+        target.writestr("xname", "text")
+    archive.write_bytes(archive.read_bytes().replace(b"xname", b"\x00name"))
+    with pytest.raises(BundleError, match="has no name"):
+        unpack(archive, tmp_path / "out")

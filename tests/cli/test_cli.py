@@ -248,3 +248,12 @@ def test_a_word_that_is_no_transcriber_is_refused(capsys, few, tmp_path):
     code, _, err = run(capsys, "score", few, "--out", tmp_path / "RUN", "--transcriber", "base")
     assert code == 4
     assert "'base' is no transcriber" in err and "transcriber_unknown" in err
+
+
+def test_a_run_without_a_usable_bundle_says_nothing_of_verdicts(tmp_path, capsys):
+    folder = tmp_path / "calls" / "a"
+    folder.mkdir(parents=True)
+    (folder / "call.json").write_text("{")
+    with pytest.raises(SystemExit):
+        cli.main(["score", str(tmp_path / "calls"), "--out", str(tmp_path / "RUN")])
+    assert "Traceback" not in capsys.readouterr().err

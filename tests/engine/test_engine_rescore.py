@@ -377,3 +377,14 @@ def test_a_table_that_the_manifest_no_longer_names_is_no_empty_one(run, tmp_path
     (copy / lies).unlink()
     after = engine.load_call(copy, call_id).tables[name].filter(call_id=call_id)
     assert after.equals(before) is (name == "talk_overs")  # what the reduction makes is made again
+
+
+def test_a_run_whose_inputs_are_a_link_is_rescored_all_the_same(run, tmp_path):
+    copy = tmp_path / "RUN"
+    shutil.copytree(run, copy)
+    (copy / "inputs.parquet").rename(copy / "elsewhere.parquet")
+    (copy / "inputs.parquet").symlink_to("elsewhere.parquet")
+    engine.rescore(copy, protocol="inquesto-0.2-draft", out=tmp_path / "OUT")
+    assert (tmp_path / "OUT" / "inputs.parquet").read_bytes() == (
+        run / "inputs.parquet"
+    ).read_bytes()
