@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import platform
@@ -42,6 +43,15 @@ __all__ = ["DIFFERENCES_FILE", "About", "RunFolder"]
 DIFFERENCES_FILE = "differences.parquet"
 
 _KEPT = "unfinished"
+
+
+def _share(place: Path, target: Path) -> None:
+    """Let `target` be the file at `place`: both on one disk, else, and of a link, a copy."""
+    if not place.is_symlink():
+        with contextlib.suppress(OSError):
+            os.link(place, target)
+            return
+    shutil.copyfile(place, target)
 
 
 class RunFolder:
@@ -134,10 +144,7 @@ class RunFolder:
                 if not place.is_file():
                     continue
                 temporary = self._temporary(name)
-                try:
-                    os.link(place.resolve(), temporary)  # a link to it may lead elsewhere there
-                except OSError:
-                    shutil.copyfile(place, temporary)
+                _share(place, temporary)
                 out[name] = self._replace(name, temporary, digest=known)
         except OSError as exc:
             raise _unwritable(self.path, exc) from exc

@@ -385,6 +385,7 @@ def test_a_run_whose_inputs_are_a_link_is_rescored_all_the_same(run, tmp_path):
     (copy / "inputs.parquet").rename(copy / "elsewhere.parquet")
     (copy / "inputs.parquet").symlink_to("elsewhere.parquet")
     engine.rescore(copy, protocol="inquesto-0.2-draft", out=tmp_path / "OUT")
+    assert (copy / "elsewhere.parquet").stat().st_nlink == 1
     assert (tmp_path / "OUT" / "inputs.parquet").read_bytes() == (
         run / "inputs.parquet"
     ).read_bytes()

@@ -150,11 +150,17 @@ def _recognition_commands(_: random.Random, file: str) -> list[Command]:
     return [[*base, *extra], [*base, *extra, "--json"]]
 
 
+#: Of a folder their importers take event logs of other endings.
+_NAMED = frozenset({"deepgram-agent", "openai-realtime"})
+
+
 def _export_command(file: str, options: dict[str, list[str]]) -> Command:
     platform = file.split("/")[2]
     if platform not in options:
         platform = "generic"
-    return ["import", platform, f"in/exports/{platform}", *_OUT, *options[platform]]
+    home = f"in/exports/{platform}"
+    sources = [f"{home}/a.json", f"{home}/b.json"] if platform in _NAMED else [home]
+    return ["import", platform, *sources, *_OUT, *options[platform]]
 
 
 def _rules_commands(_: random.Random, file: str) -> list[Command]:
